@@ -1,0 +1,200 @@
+"""Number systems: exact rationals, float64 and float32, and the roundings between them.
+
+Real arrays of the exact system have dtype object: `Fraction`, or a Python float where a value is NaN or
+infinite (x / 0 is what IEEE 754 says). The real line has one zero: -0.0 is read as 0.
+"""
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from qlab.qtypes import Array, dtype_name
+
+_FORMATS = {  # precision in bits, smallest normal exponent, largest exponent
+    "float64": (53, -1022, 1023),
+    "float32": (24, -126, 127),
+    "float16": (11, -14, 15),
+    "bfloat16": (8, -126, 127),
+}
+
+
+def elementwise(function: Callable[..., Any], *arrays: Array) -> Array:
+    """Apply a Python function to each element; always an object array, 0-d included."""
+    result = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    return np.asarray(result, dtype=object)
+
+
+def mul(a: Array, b: Array) -> Array:
+    """a · b, an array also where both are 0-d (numpy gives a bare number there)."""
+    return elementwise(operator.mul, a, b) if object in (a.dtype, b.dtype) else np.asarray(a * b)
+
+
+def add(a: Array, b: Array) -> Array:
+    """a + b, an array also where both are 0-d."""
+    return elementwise(operator.add, a, b) if object in (a.dtype, b.dtype) else np.asarray(a + b)
+
+
+def sub(a: Array, b: Array) -> Array:
+    """a - b, an array also where both are 0-d."""
+    return elementwise(operator.sub, a, b) if object in (a.dtype, b.dtype) else np.asarray(a - b)
+
+
+def _fraction(value: Any) -> Fraction | float:
+    if isinstance(value, Fraction):
+        return value
+    number = float(value) if not isinstance(value, (int, np.integer)) else int(value)
+    return Fraction(number) if math.isfinite(number) else float(number)
+
+
+def _divide_exact(a: Fraction | float, b: Fraction | float) -> Fraction | float:
+    if b == 0:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a)
+    return a / b
+
+
+def _round_exact(a: Fraction | float) -> Any:
+    return round(a) if isinstance(a, (Fraction, int)) else a
+
+
+def round_to(value: Fraction | float, dtype: Any) -> Any:
+    """One real number rounded once, half to even, to float64, float32, float16 or bfloat16.
+
+    Overflow gives infinity, as IEEE 754 has it; NaN and infinities stay.
+    """
+    target = np.dtype(dtype)
+    if not isinstance(value, Fraction):
+        return target.type(value)
+    if value == 0:
+        return target.type(0)
+    precision, smallest, largest = _FORMATS[dtype_name(target)]
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if Fraction(2) ** exponent > magnitude:
+        exponent -= 1
+    quantum = Fraction(2) ** (max(exponent, smallest) - precision + 1)
+    rounded = round(value / quantum) * quantum
+    if abs(rounded) >= Fraction(2) ** (largest + 1):
+        return target.type(math.copysign(math.inf, value))
+    return target.type(float(rounded))
+
+
+def to_float(values: Array, dtype: Any) -> Array:
+    """Real numbers of any system as an array of a float dtype, each rounded once."""
+    if values.dtype != object:
+        # ml_dtypes floats convert from float32 and float64 directly, so this rounds once too.
+        with np.errstate(all="ignore"):
+            return values.astype(dtype)
+    result = np.empty(values.shape, np.dtype(dtype))
+    flat = result.reshape(-1)
+    for position, value in enumerate(values.reshape(-1)):
+        flat[position] = round_to(value, dtype)
+    return result
+
+
+@dataclasses.dataclass(frozen=True)
+class Arithmetic:
+    """One number system.
+
+    Attributes:
+        name: ``exact``, ``float64`` or ``float32``.
+        real: a stored array (codes or floats) as numbers of this system, without loss where it can be.
+        divide, rint: elementwise; a division by zero gives an infinity or NaN; rint rounds half to even.
+    """
+
+    name: str
+    real: Callable[[Array], Array]
+    divide: Callable[[Array, Array], Array]
+    rint: Callable[[Array], Array]
+
+
+def _real_exact(values: Array) -> Array:
+    return values if values.dtype == object else elementwise(_fraction, values)
+
+
+def _float_arithmetic(dtype: type[np.floating[Any]]) -> Arithmetic:
+    def real(values: Array) -> Array:
+        return to_float(values, dtype) if values.dtype == object else values.astype(dtype)
+
+    def divide(a: Array, b: Array) -> Array:
+        return np.asarray(np.divide(a, b, dtype=dtype))
+
+    def rint(a: Array) -> Array:
+        return np.asarray(np.rint(a, dtype=dtype))
+
+    return Arithmetic(np.dtype(dtype).name, real, divide, rint)
+
+
+EXACT = Arithmetic(
+    "exact",
+    _real_exact,
+    lambda a, b: elementwise(_divide_exact, a, b),
+    lambda a: elementwise(_round_exact, a),
+)
+FLOAT64 = _float_arithmetic(np.float64)
+FLOAT32 = _float_arithmetic(np.float32)
+
+
+def to_integers(rounded: Array) -> Array:
+    """Rounded reals as Python integers in an object array, or int64 where they fit.
+
+    NaN has no integer, and the specification names none: it is passed through as the smallest int64, so that
+    saturation gives the lowest code, as ONNX Runtime's kernels do. Infinities go to the ends of int64.
+    """
+    low, high = (
+        -(2**62),
+        2**62,
+    )  # far outside every code type, and adding a zero point cannot overflow
+    if rounded.dtype == object:
+        return elementwise(lambda v: low if v != v else min(max(v, low), high), rounded).astype(
+            np.int64
+        )
+    with np.errstate(invalid="ignore"):
+        clipped = np.where(np.isnan(rounded), low, np.clip(rounded.astype(np.float64), low, high))
+    return np.asarray(clipped).astype(np.int64)
+
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """Fused multiply-add: a·b + c in float32, rounded once.
+
+    The product of two float32 is exact in float64. Its sum with c is rounded to odd in float64, after which the
+    rounding to float32 is the correct one (53 bits are at least 2·24 + 2).
+    Source: S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57(4), 2008.
+    """
+    with np.errstate(all="ignore"):
+        product = a.astype(np.float32).astype(np.float64) * b.astype(np.float32).astype(np.float64)
+        addend = np.broadcast_to(
+            c.astype(np.float32).astype(np.float64), np.broadcast_shapes(product.shape, c.shape)
+        )
+        total = product + addend
+        # TwoSum: the error of the addition, exactly.
+        part = total - product
+        error = (product - (total - part)) + (addend - part)
+        even = (np.ascontiguousarray(total).view(np.int64) & 1) == 0
+        inexact = np.isfinite(total) & (error != 0) & even.reshape(total.shape)
+        odd = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+        return np.asarray(np.where(inexact, odd, total)).astype(np.float32)
+
+
+def contract_exact(lhs: Array, rhs: Array) -> Array:
+    """lhs (…, M, K) · rhs (…, K, N) over object arrays of the exact system.
+
+    Finite operands are scaled to integers by the least common denominator first: integer products are many times
+    faster than those of fractions, and as exact.
+    """
+    if lhs.size == 0 or rhs.size == 0:
+        shape = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]) + (lhs.shape[-2], rhs.shape[-1])
+        return elementwise(_fraction, np.zeros(shape, np.int64))
+    if not all(isinstance(v, Fraction) for array in (lhs, rhs) for v in array.reshape(-1)):
+        return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))
+    scaled, denominators = [], []
+    for array in (lhs, rhs):
+        common = math.lcm(*{v.denominator for v in array.reshape(-1)})
+        scaled.append(elementwise(lambda v, d=common: v.numerator * (d // v.denominator), array))
+        denominators.append(common)
+    whole = denominators[0] * denominators[1]
+    return elementwise(lambda v: Fraction(v, whole), np.asarray(np.matmul(*scaled), dtype=object))

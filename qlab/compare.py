@@ -1,0 +1,195 @@
+"""Comparison: two results, code by code, exactly, in quantization steps."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from qlab.graph import Graph
+from qlab.lowering import along_axis
+from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer
+from qlab.trace import Index, Trace
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Actual against expected, for one output of the graph.
+
+    Attributes:
+        expected, actual: labels, ``exact`` and ``onnxruntime 1.32.0 ORT_ENABLE_ALL``.
+        output: the graph output compared.
+        codes: the tensor whose codes are counted: the output itself, or the one before its final DequantizeLinear.
+        unit: ``step`` (quantization steps) or ``ulp`` (units in the last place of float32, where there are no codes).
+        size: elements compared; -1 where the shapes or types differ (``why`` says how).
+        differences: actual - expected (int64), shape of the output.
+        mismatches, max_difference (absolute), mean_difference (of absolute, over the mismatches).
+        direction: ``above``, ``below``, ``both`` or ``""``: where actual lies.
+        first_mismatch: index of the first differing element in row-major order; None where all agree.
+        first_differing_step: ``NODE_OUTPUT:step``, such as ``C:sum``; "" where unknown or equal.
+        why: one plain sentence; "" where equal.
+    """
+
+    expected: str
+    actual: str
+    output: str
+    codes: str
+    unit: str
+    size: int
+    differences: Array
+    mismatches: int
+    max_difference: int
+    mean_difference: float
+    direction: str
+    first_mismatch: Index | None
+    expected_codes: Array
+    actual_codes: Array
+    first_differing_step: str = ""
+    why: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True where every element of the output agrees (and shape and type do)."""
+        return self.size >= 0 and self.mismatches == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class CodeScale:
+    """How the real values of a graph output stand for codes: it ends in DequantizeLinear.
+
+    Attributes:
+        tensor: the codes' name. scale (float64 value of the stored float), zero_point (int64): broadcast to it.
+    """
+
+    tensor: str
+    dtype: str
+    scale: Array
+    zero_point: Array
+
+    def codes(self, values: Array) -> Array | None:
+        """The codes (int64) that dequantize to exactly these float32 values; None where there are none."""
+        with np.errstate(all="ignore"):
+            quotient = values.astype(np.float64) / self.scale.astype(np.float64)
+            if not np.isfinite(quotient).all():
+                return None
+            codes = np.rint(quotient).astype(np.int64) + self.zero_point
+            centered = (codes - self.zero_point).astype(np.float32)
+            back = (centered * self.scale.astype(np.float32)).astype(values.dtype)
+        low, high = bounds(self.dtype)
+        fits = bool(((codes >= low) & (codes <= high)).all())
+        return codes if fits and np.array_equal(back, values) else None
+
+
+def code_scale(graph: Graph, output: str, known: Trace) -> CodeScale | None:
+    """The scale of a graph output that a DequantizeLinear of 8 or 16 bits or less makes; None for any other."""
+    node = graph.producer(output)
+    if node is None or node.op_type != "DequantizeLinear":
+        return None
+    tensor = node.inputs[0]
+    dtype = dtype_name(known.tensors[tensor].dtype)
+    if not is_integer(dtype) or DTYPES[dtype].itemsize > 2:
+        return None
+    shape = known.tensors[tensor].shape
+
+    def spread(name: str) -> Array:
+        attributes = node.attributes
+        return along_axis(
+            known.tensors[name], attributes.get("axis", 1), shape, attributes.get("block_size", 0)
+        )
+
+    has_zero_point = len(node.inputs) > 2 and node.inputs[2]
+    zero_point = spread(node.inputs[2]).astype(np.int64) if has_zero_point else np.asarray(0)
+    return CodeScale(tensor, dtype, spread(node.inputs[1]), zero_point)
+
+
+def compare_outputs(
+    case_graph: Graph,
+    exact: Trace,
+    expected: tuple[str, Mapping[str, Array]],
+    actual: tuple[str, Mapping[str, Array]],
+) -> tuple[Comparison, ...]:
+    """One Comparison for each graph output that both have.
+
+    Args:
+        exact: the exact trace of the same graph: it knows scales and zero points of the codes.
+        expected, actual: label and outputs.
+    """
+    return tuple(
+        _compare(
+            case_graph, exact, name, expected[0], expected[1][name], actual[0], actual[1][name]
+        )
+        for name in case_graph.outputs
+        if name in expected[1] and name in actual[1]
+    )
+
+
+def _compare(
+    graph: Graph,
+    exact: Trace,
+    name: str,
+    label: str,
+    expected: Array,
+    actual_label: str,
+    actual: Array,
+) -> Comparison:
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        why = (
+            f"{actual_label} returned {dtype_name(actual.dtype)} of the shape {list(actual.shape)}, "
+            f"{label} has {dtype_name(expected.dtype)} of the shape {list(expected.shape)}"
+        )
+        nothing = np.zeros((0,), np.int64)
+        return Comparison(
+            label,
+            actual_label,
+            name,
+            name,
+            "step",
+            -1,
+            nothing,
+            0,
+            0,
+            0.0,
+            "",
+            None,
+            expected,
+            actual,
+            why=why,
+        )
+    codes, unit = name, "step"
+    want, got = expected, actual
+    if is_float(expected.dtype):
+        scale = code_scale(graph, name, exact)
+        pair = (scale.codes(expected), scale.codes(actual)) if scale else (None, None)
+        if scale and pair[0] is not None and pair[1] is not None:
+            codes, want, got = scale.tensor, pair[0], pair[1]
+        else:
+            unit, want, got = "ulp", _ordered(expected), _ordered(actual)
+    differences = np.asarray(got.astype(np.int64) - want.astype(np.int64))
+    wrong = differences != 0
+    count = int(np.count_nonzero(wrong))
+    sizes = np.abs(differences[wrong]) if count else np.zeros(1, np.int64)
+    below, above = bool((differences < 0).any()), bool((differences > 0).any())
+    first = tuple(int(i) for i in np.argwhere(wrong)[0]) if count else None
+    return Comparison(
+        expected=label,
+        actual=actual_label,
+        output=name,
+        codes=codes,
+        unit=unit,
+        size=differences.size,
+        differences=differences,
+        mismatches=count,
+        max_difference=int(sizes.max()),
+        mean_difference=float(sizes.mean()),
+        direction="both" if below and above else "below" if below else "above" if above else "",
+        first_mismatch=first,
+        expected_codes=expected if unit == "ulp" else want,
+        actual_codes=actual if unit == "ulp" else got,
+    )
+
+
+def _ordered(values: Array) -> Array:
+    """Floats as integers in the same order, neighbours one apart; -0 is 0, every NaN the same far value."""
+    wide = values.astype(np.float32)
+    bits = np.ascontiguousarray(wide).view(np.int32).astype(np.int64).reshape(values.shape)
+    ordered = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    return np.asarray(np.where(np.isnan(wide), 2**32, ordered))

@@ -1,0 +1,17 @@
+"""The exceptions that qlab raises for a caller's mistakes: one line, what, where, and the way out."""
+
+
+class QlabError(ValueError):
+    """Base of all: the message is one line that can be shown to a person as it is."""
+
+
+class CaseError(QlabError):
+    """A case, file, link or folder that cannot be read, or is not consistent in itself."""
+
+
+class TraceError(QlabError):
+    """A graph that a scheme cannot compute: an operator without arithmetic, shapes that do not fit."""
+
+
+class ExportError(QlabError):
+    """Something that cannot be taken away in the form asked for."""

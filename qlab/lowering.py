@@ -1,0 +1,191 @@
+"""Lowering: per-axis parameters to broadcasting shape, and a convolution to a matrix product."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from qlab.errors import TraceError
+from qlab.qtypes import Array
+from qlab.trace import Index
+
+
+def along_axis(parameter: Array, axis: int, shape: Index, block_size: int = 0) -> Array:
+    """A scale or zero point in a shape that broadcasts to a tensor.
+
+    Args:
+        parameter: shape () or (1,): per tensor; (shape[axis],): per axis; the tensor's rank: blocked, each entry
+            along ``axis`` standing for ``block_size`` of the tensor's.
+    """
+    if parameter.size == 1 and parameter.ndim <= 1:
+        return parameter.reshape(())
+    rank = len(shape)
+    if not -rank <= axis < rank:
+        raise TraceError(f"axis {axis} is outside a tensor of rank {rank}")
+    axis %= rank
+    if parameter.ndim == 1:
+        if parameter.shape[0] != shape[axis]:
+            raise TraceError(
+                f"a scale or zero point of {parameter.shape[0]} entries does not fit axis {axis} "
+                f"of the shape {list(shape)}, which has {shape[axis]}; one entry each is needed, or one for all"
+            )
+        return parameter.reshape([-1 if i == axis else 1 for i in range(rank)])
+    if parameter.ndim == rank and block_size > 0:
+        repeated = np.repeat(parameter, block_size, axis=axis)
+        taken = repeated[
+            tuple(slice(0, n) if i == axis else slice(None) for i, n in enumerate(shape))
+        ]
+        if taken.shape == tuple(shape):
+            return taken
+    raise TraceError(
+        f"a scale or zero point of the shape {list(parameter.shape)} does not fit the tensor's {list(shape)}"
+        + (f" in blocks of {block_size}" if block_size else "")
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """A convolution's geometry, from the attributes that all convolutions share.
+
+    Shapes are those of a channels-first tensor (N, C, spatial…) and weights (M, C / group, kernel…).
+    """
+
+    kernel: Index
+    strides: Index
+    dilations: Index
+    begins: Index
+    output: Index
+    group: int
+
+    @property
+    def taps(self) -> int:
+        """Positions of the kernel."""
+        return math.prod(self.kernel)
+
+
+def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
+    """Read strides, dilations, pads, auto_pad and group. Raises TraceError where they do not fit the shapes."""
+    rank = len(x) - 2
+    if rank < 1 or len(w) != len(x):
+        raise TraceError(
+            f"x has the shape {list(x)} and w {list(w)}: a convolution needs (N, C, …) and (M, C/group, …)"
+        )
+    group = int(attribute("group", 1))
+    if group < 1 or x[1] != w[1] * group or w[0] % group:
+        raise TraceError(
+            f"x has {x[1]} channels, w {w[0]} × {w[1]} and group is {group}: "
+            "x's channels must be w's times group, and w's first dimension a multiple of group"
+        )
+    kernel = tuple(w[2:])
+    declared = tuple(attribute("kernel_shape", kernel))
+    if declared != kernel:
+        raise TraceError(f"kernel_shape {list(declared)} is not w's {list(kernel)}")
+    strides = _of_rank(attribute("strides", None), 1, rank, "strides")
+    dilations = _of_rank(attribute("dilations", None), 1, rank, "dilations")
+    reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
+    pads = _of_rank(attribute("pads", None), 0, 2 * rank, "pads")
+    begins, ends = pads[:rank], pads[rank:]
+    auto_pad = attribute("auto_pad", "NOTSET")
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        needed = [
+            max((-(-n // s) - 1) * s + r - n, 0)
+            for n, s, r in zip(x[2:], strides, reach, strict=True)
+        ]
+        begins = tuple(n // 2 if auto_pad == "SAME_UPPER" else n - n // 2 for n in needed)
+        ends = tuple(n - b for n, b in zip(needed, begins, strict=True))
+    elif auto_pad == "VALID":
+        begins = ends = (0,) * rank
+    elif auto_pad != "NOTSET":
+        raise TraceError(f"auto_pad {auto_pad!r} is not NOTSET, SAME_UPPER, SAME_LOWER or VALID")
+    output = tuple(
+        (n + b + e - r) // s + 1
+        for n, b, e, r, s in zip(x[2:], begins, ends, reach, strides, strict=True)
+    )
+    if min(output, default=1) < 0 or min(strides) < 1 or min(dilations) < 1:
+        raise TraceError(
+            f"kernel {list(kernel)} with these pads, strides and dilations does not fit {list(x[2:])}"
+        )
+    return Window(kernel, strides, dilations, begins, output, group)
+
+
+def _of_rank(value: Sequence[int] | None, default: int, size: int, name: str) -> Index:
+    if value is None:
+        return (default,) * size
+    if len(value) != size:
+        raise TraceError(f"{name} has {len(value)} entries, {size} are needed")
+    return tuple(int(v) for v in value)
+
+
+def patches(x: Array, fill: Array, geometry: Window, *, channel_major: bool) -> Array:
+    """The rows of a convolution as a matrix product (im2col).
+
+    Args:
+        x: (N, C, spatial…). fill: what padding holds, shape ().
+        channel_major: order of the taps: channel, then kernel position; else kernel position, then channel.
+
+    Returns:
+        (N, group, positions of the output, C / group · taps)
+    """
+    n, channels = x.shape[:2]
+    reach = [
+        (o - 1) * s + d * (k - 1) + 1
+        for o, s, d, k in zip(
+            geometry.output, geometry.strides, geometry.dilations, geometry.kernel, strict=True
+        )
+    ]
+    padded = np.empty((n, channels, *(max(r, 0) for r in reach)), x.dtype)
+    padded[...] = fill
+    into: list[slice] = [slice(None)] * 2
+    out_of: list[slice] = [slice(None)] * 2
+    for size, begin, extent in zip(x.shape[2:], geometry.begins, padded.shape[2:], strict=True):
+        count = max(min(size, extent - begin), 0)
+        into.append(slice(begin, begin + count))
+        out_of.append(slice(0, count))
+    padded[tuple(into)] = x[tuple(out_of)]
+    columns = []
+    for position in np.ndindex(*geometry.kernel):
+        part = padded[
+            (
+                slice(None),
+                slice(None),
+                *(
+                    slice(p * d, p * d + (o - 1) * s + 1, s)
+                    for p, d, o, s in zip(
+                        position, geometry.dilations, geometry.output, geometry.strides, strict=True
+                    )
+                ),
+            )
+        ]
+        columns.append(part.reshape(n, geometry.group, channels // geometry.group, -1))
+    # (taps, N, group, C/group, positions) → (N, group, positions, …)
+    stacked = np.stack(columns) if columns else np.empty((0, n, geometry.group, 1, 0), x.dtype)
+    order = (1, 2, 4, 3, 0) if channel_major else (1, 2, 4, 0, 3)
+    moved = stacked.transpose(order)
+    return moved.reshape(*moved.shape[:3], geometry.taps * (channels // geometry.group))
+
+
+def filters(w: Array, geometry: Window, *, channel_major: bool) -> Array:
+    """Weights (M, C / group, kernel…) as (1, group, K, M / group), taps in the order of `patches`."""
+    m, channels = w.shape[:2]
+    split = w.reshape(geometry.group, m // geometry.group, channels, geometry.taps)
+    moved = split.transpose((0, 2, 3, 1) if channel_major else (0, 3, 2, 1))
+    return moved.reshape(1, geometry.group, channels * geometry.taps, m // geometry.group)
+
+
+def tap_positions(w: Index, *, channel_major: bool) -> tuple[tuple[str, ...], tuple[Index, ...]]:
+    """Names and values of each tap's coordinates: channel in its group, and kernel position."""
+    kernel = w[2:]
+    names = {1: ("k",), 2: ("kh", "kw"), 3: ("kd", "kh", "kw")}.get(
+        len(kernel), tuple(f"k{i}" for i in range(len(kernel)))
+    )
+    if channel_major:
+        return ("c", *names), tuple(np.ndindex(w[1], *kernel))
+    return (*names, "c"), tuple(np.ndindex(*kernel, w[1]))
+
+
+def to_channels_first(result: Array, geometry: Window) -> Array:
+    """(N, group, positions, M / group) → (N, M, spatial…)."""
+    n, group, _, m = result.shape
+    return result.transpose(0, 1, 3, 2).reshape(n, group * m, *geometry.output)

@@ -1,0 +1,42 @@
+"""Gemm: alpha·A·B + beta·C over reals."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qlab.arithmetic import add, mul
+from qlab.ops import Call, Operator
+from qlab.ops.matrices import matrix_contraction
+from qlab.trace import Step
+
+if TYPE_CHECKING:
+    from qlab.schemes import Scheme
+
+
+def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
+    a, b = scheme.real(call["A"]), scheme.real(call["B"])
+    if call.attribute("transA", 0):
+        a = a.T
+    if call.attribute("transB", 0):
+        b = b.T
+    zero = np.zeros((), np.int64)
+    value = yield from scheme.contract(matrix_contraction(a, b, zero, zero, names=("A", "B")))
+    alpha = scheme.real(np.asarray(call.attribute("alpha", 1.0), np.float32))
+    formula = "accumulator"
+    if alpha[()] != 1:
+        value, formula = mul(alpha, value), "alpha · accumulator"
+        yield Step("scaled_by_alpha", formula, value)
+    bias = call.optional("C")
+    if bias is not None:
+        term = scheme.real(bias)
+        beta = scheme.real(np.asarray(call.attribute("beta", 1.0), np.float32))
+        if beta[()] != 1:
+            term = mul(beta, term)
+        value = add(value, term)
+        formula += " + C" if beta[()] == 1 else " + beta · C"
+        yield Step("with_bias", formula, value)
+    yield Step("output", formula, value, tensor=call.output, dtype=call.dtype("A"))
+
+
+OPERATOR = Operator("Gemm", "", ("A", "B", "C"), "ai.onnx Gemm, opsets 7 to 13", _steps)

@@ -1,0 +1,46 @@
+"""com.microsoft MatMulIntegerToFloat: a matrix product of codes as float32, plus a float32 bias.
+
+ONNX Runtime makes it of a QDQ MatMul that ends without QuantizeLinear.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qlab.arithmetic import add
+from qlab.ops import Call, Operator
+from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
+from qlab.ops.parameters import zero_point
+from qlab.trace import Step
+
+if TYPE_CHECKING:
+    from qlab.schemes import Scheme
+
+
+def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
+    total = yield from scheme.accumulate(
+        matrix_contraction(
+            call["A"].astype(np.int64),
+            call["B"].astype(np.int64),
+            per_row(zero_point(call, "a_zero_point")),
+            per_column(zero_point(call, "b_zero_point")),
+            names=("A", "B"),
+            pairs=is_pair_product(call, "A", "B"),
+            constant_rhs=call.is_constant("B"),
+        )
+    )
+    scales = (("a_scale", per_row(call["a_scale"])), ("b_scale", per_column(call["b_scale"])))
+    bias = call.optional("bias")
+    value = yield from scheme.rescale(total, scales, "" if bias is not None else call.output)
+    if bias is not None:
+        yield Step("output", "scaled + bias", add(value, scheme.real(bias)), tensor=call.output)
+
+
+OPERATOR = Operator(
+    "MatMulIntegerToFloat",
+    "com.microsoft",
+    ("A", "B", "a_scale", "b_scale", "a_zero_point", "b_zero_point", "bias"),
+    "com.microsoft MatMulIntegerToFloat, onnxruntime 1.32.0",
+    _steps,
+)

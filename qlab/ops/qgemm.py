@@ -1,0 +1,72 @@
+"""com.microsoft QGemm: alpha·A·B + C (C in int32 steps of a_scale·b_scale), requantized or left in float32."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qlab.ops import Call, Operator
+from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column
+from qlab.ops.parameters import output_dtype, zero_point
+from qlab.schemes import Target
+from qlab.trace import Step
+
+if TYPE_CHECKING:
+    from qlab.schemes import Scheme
+
+
+def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
+    a, b = call["A"].astype(np.int64), call["B"].astype(np.int64)
+    if call.attribute("transA", 0):
+        a = a.T
+    if call.attribute("transB", 0):
+        b = b.T
+    total = yield from scheme.accumulate(
+        matrix_contraction(
+            a,
+            b,
+            zero_point(call, "a_zero_point").reshape(()),
+            per_column(zero_point(call, "b_zero_point")),
+            names=("A", "B"),
+            pairs=is_pair_product(call, "A", "B"),
+            constant_rhs=call.is_constant("B"),
+        )
+    )
+    bias = call.optional("C")
+    if bias is not None:
+        total = np.asarray(total + bias.astype(np.int64))
+        yield Step(
+            "with_bias", "accumulator + C", total, note="C is taken in steps of a_scale · b_scale"
+        )
+    alpha = np.asarray(call.attribute("alpha", 1.0), np.float32)
+    scales = (("a_scale", call["a_scale"].reshape(())), ("b_scale", per_column(call["b_scale"])))
+    if alpha != 1:
+        scales = (("alpha", alpha), *scales)
+    y_scale = call.optional("y_scale")
+    if y_scale is None:
+        yield from scheme.rescale(total, scales, call.output)
+        return
+    dtype = output_dtype(call, "y_zero_point", call.dtype("A"))
+    target = Target(
+        "y", y_scale.reshape(()), zero_point(call, "y_zero_point").reshape(()), dtype, call.output
+    )
+    yield from scheme.requantize(total, scales, target)
+
+
+OPERATOR = Operator(
+    "QGemm",
+    "com.microsoft",
+    (
+        "A",
+        "a_scale",
+        "a_zero_point",
+        "B",
+        "b_scale",
+        "b_zero_point",
+        "C",
+        "y_scale",
+        "y_zero_point",
+    ),
+    "com.microsoft QGemm, onnxruntime 1.32.0",
+    _steps,
+)

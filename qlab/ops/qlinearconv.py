@@ -1,0 +1,81 @@
+"""QLinearConv, of ai.onnx and of com.microsoft (``channels_last``): a convolution of codes, requantized."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qlab.errors import TraceError
+from qlab.ops import Call, Operator
+from qlab.ops.convolutions import convolution, per_channel
+from qlab.ops.matrices import is_pair_product
+from qlab.ops.parameters import output_dtype, zero_point
+from qlab.schemes import Target
+from qlab.trace import Step
+
+if TYPE_CHECKING:
+    from qlab.schemes import Scheme
+
+INPUTS = (
+    "x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B",
+)  # fmt: skip
+
+
+def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
+    x, w = call["x"].astype(np.int64), call["w"].astype(np.int64)
+    last = bool(call.attribute("channels_last", 0))
+    if last:
+        x = np.moveaxis(x, -1, 1)
+    w_zero_point = zero_point(call, "w_zero_point")
+    for name in ("w_scale", "w_zero_point"):
+        value = call.optional(name)
+        if value is not None and value.size not in (1, w.shape[0]):
+            raise TraceError(
+                f"{name} has {value.size} entries; 1 or w's {w.shape[0]} output channels are allowed"
+            )
+    if w_zero_point.size == 1:
+        w_zero_point = w_zero_point.reshape(())
+    lowered = convolution(
+        call,
+        x,
+        w,
+        zero_point(call, "x_zero_point").reshape(()),
+        w_zero_point,
+        names=("x", "w"),
+        channel_major=False,
+        channels_last=last,
+    )
+    # A depthwise convolution has kernels of its own that do not multiply pairs, unless zero points differ by channel.
+    paired = not lowered.depthwise or np.unique(w_zero_point).size > 1
+    contraction = dataclasses.replace(
+        lowered.contraction,
+        pairs=paired and is_pair_product(call, "x", "w"),
+        constant_rhs=call.is_constant("w"),
+    )
+    total = yield from scheme.accumulate(contraction)
+    bias = call.optional("B")
+    if bias is not None:
+        total = np.asarray(
+            total + per_channel(bias.astype(np.int64), total.ndim, channels_last=last)
+        )
+        note = "B is taken in steps of x_scale · w_scale"
+        yield Step("with_bias", "accumulator + B", total, note=note)
+    scales = (
+        ("x_scale", call["x_scale"].reshape(())),
+        ("w_scale", per_channel(call["w_scale"], total.ndim, channels_last=last)),
+    )
+    target = Target(
+        "y",
+        call["y_scale"].reshape(()),
+        zero_point(call, "y_zero_point").reshape(()),
+        output_dtype(call, "y_zero_point", call.dtype("x")),
+        call.output,
+    )
+    yield from scheme.requantize(total, scales, target)
+
+
+OPERATOR = Operator("QLinearConv", "", INPUTS, "ai.onnx QLinearConv, opset 10", _steps)
+MICROSOFT = Operator(
+    "QLinearConv", "com.microsoft", INPUTS, "com.microsoft QLinearConv, onnxruntime 1.32.0", _steps
+)

@@ -1,0 +1,188 @@
+"""Schemes: one arithmetic each, one file each, discovered. A scheme's primitives are generators of steps."""
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from qlab.errors import TraceError
+from qlab.ops import Steps
+from qlab.qtypes import Array
+from qlab.registry import discover
+from qlab.trace import Index
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantized:
+    """A quantized operand: codes with a scale and a zero point that broadcast to them.
+
+    Attributes:
+        name: the schema's prefix: ``A`` for A, A_scale, A_zero_point.
+        codes, zero_point: int64. scale: as stored (float16, bfloat16 or float32).
+    """
+
+    name: str
+    codes: Array
+    scale: Array
+    zero_point: Array
+
+    @property
+    def scale_name(self) -> str:
+        """``A_scale``."""
+        return f"{self.name}_scale" if self.name else "scale"
+
+    @property
+    def zero_point_name(self) -> str:
+        """``A_zero_point``."""
+        return f"{self.name}_zero_point" if self.name else "zero_point"
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """What a result is quantized to: scale and zero point (int64) that broadcast to it, the codes' dtype.
+
+    ``tensor`` is the graph's name of the result.
+    """
+
+    name: str
+    scale: Array
+    zero_point: Array
+    dtype: str
+    tensor: str
+
+    @property
+    def scale_name(self) -> str:
+        """``y_scale``."""
+        return f"{self.name}_scale"
+
+    @property
+    def zero_point_name(self) -> str:
+        """``y_zero_point``."""
+        return f"{self.name}_zero_point"
+
+
+@dataclasses.dataclass(frozen=True)
+class Contraction:
+    """Sums of products: lhs (…, rows, K) · rhs (…, K, columns), arranged into a tensor.
+
+    Attributes:
+        lhs, rhs: raw codes (int64), or reals of the scheme.
+        lhs_zero_point: int64, broadcasts to (…, rows, 1); rhs_zero_point to (…, 1, columns).
+        arrange: (…, rows, columns) → the tensor's shape; moves entries, changes none.
+        axes, positions: names of a tap's coordinates, and those of each of the K taps.
+        names: of the two operands, for formulas.
+        pairs: True where ONNX Runtime multiplies unsigned by signed bytes here, so that AVX2 saturates pairs.
+        constant_rhs: the signed operand is an initializer (``session.x64quantprecision`` rewrites only those).
+    """
+
+    lhs: Array
+    rhs: Array
+    lhs_zero_point: Array
+    rhs_zero_point: Array
+    arrange: Callable[[Array], Array]
+    axes: tuple[str, ...]
+    positions: tuple[Index, ...]
+    names: tuple[str, str]
+    pairs: bool = False
+    constant_rhs: bool = False
+
+    @property
+    def result_shape(self) -> Index:
+        """(…, rows, columns)."""
+        batch = np.broadcast_shapes(self.lhs.shape[:-2], self.rhs.shape[:-2])
+        return (*batch, self.lhs.shape[-2], self.rhs.shape[-1])
+
+    def locate(self, index: Index) -> Index:
+        """The entry of the result that becomes the tensor's element ``index``."""
+        shape = self.result_shape
+        flat = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+        return tuple(int(i) for i in np.unravel_index(int(self.arrange(flat)[index]), shape))
+
+    def operands(self, index: Index) -> tuple[Array, Array, Array, Array]:
+        """lhs, rhs, and both zero points of the K taps of one element of the tensor; each of length K."""
+        *batch, row, column = self.locate(index)
+        shape = self.result_shape[:-2]
+        k, rows, columns = self.lhs.shape[-1], self.lhs.shape[-2], self.rhs.shape[-1]
+
+        def at(value: Array, tail: Index, entry: tuple[int | slice, ...]) -> Array:
+            return np.asarray(np.broadcast_to(value, (*shape, *tail))[(*batch, *entry)])
+
+        return (
+            at(self.lhs, (rows, k), (row, slice(None))),
+            at(self.rhs, (k, columns), (slice(None), column)),
+            np.broadcast_to(at(self.lhs_zero_point, (rows, 1), (row, slice(None))), (k,)),
+            np.broadcast_to(at(self.rhs_zero_point, (1, columns), (slice(None), column)), (k,)),
+        )
+
+
+@runtime_checkable
+class Scheme(Protocol):
+    """The primitives that operators are made of.
+
+    Each yields its steps and returns the last value. A primitive that is given a `Target` finishes its tensor.
+    """
+
+    @property
+    def name(self) -> str:
+        """``exact``, ``float64``, ``float32``, ``ort_cpu``."""
+
+    @property
+    def cpu(self) -> str:
+        """The CPU class of ort_cpu; "" where it does not matter."""
+
+    @property
+    def source(self) -> str:
+        """A specification version, or repository paths with the release."""
+
+    def real(self, values: Array) -> Array:
+        """A stored array as the scheme's real numbers."""
+
+    def quantize(self, x: Array, target: Target) -> Steps:
+        """Real x → codes."""
+
+    def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
+        """Codes → real numbers of ``dtype``."""
+
+    def dynamic_quantize(self, x: Array, tensors: tuple[str, str, str]) -> Steps:
+        """Real x → uint8 codes, scale and zero point chosen from x's range."""
+
+    def accumulate(self, contraction: Contraction) -> Steps:
+        """Codes → int64 sums of products of the codes minus their zero points."""
+
+    def requantize(
+        self, accumulator: Array, scales: tuple[tuple[str, Array], ...], target: Target
+    ) -> Steps:
+        """Integer sums times the scales, over the target's scale, → codes."""
+
+    def rescale(
+        self, accumulator: Array, scales: tuple[tuple[str, Array], ...], tensor: str
+    ) -> Steps:
+        """Integer sums times the scales → reals; finishes ``tensor`` where it is not empty."""
+
+    def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
+        """QLinearAdd."""
+
+    def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
+        """QLinearMul."""
+
+    def contract(self, contraction: Contraction) -> Steps:
+        """Sums of products of reals."""
+
+
+@functools.cache
+def schemes() -> dict[str, Scheme]:
+    """Name → scheme, with default parameters."""
+    found: list[Scheme] = discover(sys.modules[__name__], Scheme)
+    order = ("exact", "float64", "float32")
+    found.sort(key=lambda s: (order.index(s.name) if s.name in order else len(order), s.name))
+    return {scheme.name: scheme for scheme in found}
+
+
+def scheme(name: str) -> Scheme:
+    """A scheme by name. Raises TraceError for an unknown one."""
+    if name not in schemes():
+        raise TraceError(f"unknown scheme {name!r}; there are {', '.join(schemes())}")
+    return schemes()[name]

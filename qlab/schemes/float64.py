@@ -1,0 +1,8 @@
+"""float64: the specification's formulas read literally in float64, each operation rounded."""
+
+from qlab.arithmetic import FLOAT64
+from qlab.schemes.specification import Specification
+
+SCHEME = Specification(
+    FLOAT64, "ONNX operator specification, opset 23; com.microsoft schemas of onnxruntime 1.32.0"
+)

@@ -1,0 +1,368 @@
+"""ort_cpu: what ONNX Runtime's CPU execution provider computes, operation by operation.
+
+Each formula predicts ONNX Runtime's codes exactly; tests/schemes/test_ort_cpu.py proves it against the installed
+release. ``f32(·)`` is one rounding to float32, ``fma`` a fused multiply-add, all in the order of the kernels.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from qlab.arithmetic import FLOAT32, fma
+from qlab.errors import TraceError
+from qlab.ops import Steps
+from qlab.qtypes import DTYPES, Array, bounds, is_integer, saturate
+from qlab.schemes import Contraction, Quantized, Target
+from qlab.trace import Index, Step, Taps
+
+CPUS = ("avx2", "sse", "vnni", "arm64")
+
+
+def f32(values: Array) -> Array:
+    """Round to float32 once."""
+    return np.asarray(values).astype(np.float32)
+
+
+def wrap32(values: Array) -> Array:
+    """int64 → what an int32 register holds of it."""
+    return np.asarray(values).astype(np.int64).astype(np.int32).astype(np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class OrtCpu:
+    """ONNX Runtime on one class of CPU.
+
+    Attributes:
+        cpu: ``avx2`` (AVX2 or AVX-512 without VNNI: pairs of uint8 × int8 products saturate in 16 bits), ``vnni``
+            (the same kernels with exact accumulators), ``sse`` (exact accumulators, no fused multiply-add),
+            ``arm64`` (exact accumulators, fixed-point QLinearAdd).
+        x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
+    """
+
+    cpu: str = "avx2"
+    x64quantprecision: bool = False
+    name: str = "ort_cpu"
+    source: str = (
+        "onnxruntime 1.32.0: core/mlas/lib/{quantize,qgemm,qlmul,qladd}.cpp, intrinsics/avx2/qladd_avx2.cpp, "
+        "core/providers/cpu/quantization, contrib_ops/cpu/quantization"
+    )
+
+    def real(self, values: Array) -> Array:
+        """Stored values as float32."""
+        return FLOAT32.real(values)
+
+    def quantize(self, x: Array, target: Target) -> Steps:
+        """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
+        scaled = f32(np.divide(self.real(x), self.real(target.scale)))
+        yield Step("scaled", f"f32(x / {target.scale_name})", scaled, decides=True)
+        return (yield from self._to_codes(scaled, target))
+
+    def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
+        """f32(f32(q - zero_point) · scale)."""
+        centered = wrap32(q.codes - q.zero_point)
+        yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
+        value = f32(f32(centered) * self.real(q.scale))
+        yield Step(
+            "output", f"f32(f32(centered) · {q.scale_name})", value, tensor=tensor, dtype=dtype
+        )
+        return value
+
+    def dynamic_quantize(self, x: Array, tensors: tuple[str, str, str]) -> Steps:
+        """Scale and zero point from the range of x with 0 in it."""
+        values = self.real(x)
+        if np.isnan(values).any():
+            raise TraceError(
+                "NaN in x: which lane it erases depends on the order of the kernel; not modelled"
+            )
+        low = f32(np.min(values, initial=0))
+        high = f32(np.max(values, initial=0))
+        yield Step("minimum", "min(0, min(x))", low)
+        yield Step("maximum", "max(0, max(x))", high)
+        y_scale = f32(f32(high - low) / np.float32(255)) if high != low else f32(1)
+        note = "1 where maximum = minimum" if high == low else ""
+        yield Step(
+            "y_scale", "f32(f32(maximum - minimum) / 255)", y_scale, tensor=tensors[1], note=note
+        )
+        real_zero_point = f32(np.float32(0) - f32(low / y_scale))
+        yield Step(
+            "real_zero_point", "f32(0 - f32(minimum / y_scale))", real_zero_point, decides=True
+        )
+        clamped = np.fmin(np.fmax(real_zero_point, np.float32(0)), np.float32(255))
+        zero_point = np.asarray(np.rint(clamped)).astype(np.uint8)
+        yield Step(
+            "y_zero_point", "rint(clamp(real_zero_point, 0, 255))", zero_point, tensor=tensors[2]
+        )
+        target = Target("y", y_scale, zero_point.astype(np.int64), "uint8", tensors[0])
+        return (yield from self.quantize(values, target))
+
+    def accumulate(self, contraction: Contraction) -> Steps:
+        """Raw sum of products, then the zero points' part, in int32."""
+        c = contraction
+        a, b = c.names
+        saturates = self._saturates(c)
+        if saturates:
+            raw = np.zeros(c.result_shape, np.int64)
+            for k in range(0, c.lhs.shape[-1], 2):
+                raw = raw + _pair(c.lhs[..., :, k : k + 2, None], c.rhs[..., None, k : k + 2, :])
+            formula = f"Σ over pairs of saturate_int16({a}·{b} + {a}·{b})"
+        else:
+            raw = np.matmul(c.lhs, c.rhs)
+            formula = f"Σ {a} · {b}"
+        arranged = c.arrange(raw)
+        note = "pairs of uint8 × int8 products saturate in 16 bits" if saturates else ""
+        yield Step("raw_sum", formula, arranged, note=note, taps=lambda index: self._taps(c, index))
+        rows, columns = c.lhs.sum(-1)[..., :, None], c.rhs.sum(-2)[..., None, :]
+        k = c.lhs.shape[-1]
+        correction = (
+            k * c.lhs_zero_point * c.rhs_zero_point
+            - c.rhs_zero_point * rows
+            - c.lhs_zero_point * columns
+        )
+        correction = c.arrange(np.broadcast_to(correction, c.result_shape))
+        zero_points = f"K·{a}_zero_point·{b}_zero_point"
+        yield Step(
+            "zero_point_part",
+            f"{zero_points} - {b}_zero_point·Σ{a} - {a}_zero_point·Σ{b}",
+            correction,
+        )
+        total = wrap32(arranged + correction)
+        yield Step(
+            "accumulator",
+            "raw_sum + zero_point_part",
+            total,
+            taps=lambda index: self._taps(c, index),
+        )
+        return total
+
+    def requantize(
+        self, accumulator: Array, scales: tuple[tuple[str, Array], ...], target: Target
+    ) -> Steps:
+        """MlasRequantizeOutput: float32 multiplier, clamp, round half to even, add the zero point."""
+        product, name = self._scale_product(scales)
+        multiplier = f32(product / self.real(target.scale))
+        yield Step("multiplier", f"f32({name} / {target.scale_name})", multiplier)
+        scaled = f32(f32(accumulator) * multiplier)
+        yield Step("scaled", "f32(f32(accumulator) · multiplier)", scaled, decides=True)
+        return (yield from self._to_codes(scaled, target))
+
+    def rescale(
+        self, accumulator: Array, scales: tuple[tuple[str, Array], ...], tensor: str
+    ) -> Steps:
+        """f32(f32(accumulator) · scales)."""
+        multiplier, name = self._scale_product(scales)
+        yield Step("multiplier", name, multiplier)
+        value = f32(f32(accumulator) * multiplier)
+        name = "output" if tensor else "scaled"
+        yield Step(name, "f32(f32(accumulator) · multiplier)", value, tensor=tensor)
+        return value
+
+    def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
+        """QLinearAdd: the zero points folded into one constant, then two fused multiply-adds on the raw codes."""
+        swapped = _first_is_scalar(a.codes.shape, b.codes.shape)
+        scalar = swapped or _first_is_scalar(b.codes.shape, a.codes.shape)
+        if swapped:
+            a, b = b, a
+        scale_c = self.real(target.scale)
+        r_a, r_b = f32(self.real(a.scale) / scale_c), f32(self.real(b.scale) / scale_c)
+        note = "the operand of one element is the kernel's second" if swapped else ""
+        yield Step(f"r{a.name}", f"f32({a.scale_name} / {target.scale_name})", r_a, note=note)
+        yield Step(f"r{b.name}", f"f32({b.scale_name} / {target.scale_name})", r_b)
+        if self.cpu == "arm64" and _fixed_point(r_a, r_b):
+            return (yield from self._add_fixed_point(a, b, r_a, r_b, target))
+        z_a, z_b, z_c = f32(a.zero_point), f32(b.zero_point), f32(target.zero_point)
+        x_a, x_b = f32(a.codes), f32(b.codes)
+        ra, rb = f"r{a.name}", f"r{b.name}"
+        if self.cpu == "sse":
+            fixed = f32(z_c - f32(f32(r_a * z_a) + f32(r_b * z_b)))
+            inner = f"f32(f32({ra}·{a.zero_point_name}) + f32({rb}·{b.zero_point_name}))"
+            yield Step("fixed", f"f32({target.zero_point_name} - {inner})", fixed)
+            order = ((b, x_b, r_b), (a, x_a, r_a)) if scalar else ((a, x_a, r_a), (b, x_b, r_b))
+            (q, x, r), (q2, x2, r2) = order
+            part = f32(fixed + f32(x * r))
+            yield Step("part", f"f32(fixed + f32({q.name}·r{q.name}))", part)
+            total = f32(part + f32(x2 * r2))
+            formula = f"f32(part + f32({q2.name}·r{q2.name}))"
+        else:
+            fixed = f32(z_c - fma(r_a, z_a, f32(r_b * z_b)))
+            inner = f"fma({ra}, {a.zero_point_name}, f32({rb}·{b.zero_point_name}))"
+            yield Step("fixed", f"f32({target.zero_point_name} - {inner})", fixed)
+            part = fma(x_b, r_b, fixed)
+            yield Step("part", f"fma({b.name}, {rb}, fixed)", part)
+            total = fma(x_a, r_a, part)
+            formula = f"fma({a.name}, {ra}, part)"
+        yield Step(
+            "sum", formula, total, decides=True, note="the zero point is inside the rounded value"
+        )
+        return (yield from self._sum_to_codes(total, target))
+
+    def _add_fixed_point(
+        self, a: Quantized, b: Quantized, r_a: Array, r_b: Array, target: Target
+    ) -> Steps:
+        """QLinearAdd on ARM64: 22-bit integer multipliers, rounded half away from zero."""
+        shift = 21 - _exponent(r_a, r_b)
+        yield Step("shift", "21 - exponent(max ratio)", np.asarray(shift))
+        m_a, m_b = (np.rint(f32(r * np.float32(2.0**shift))).astype(np.int64) for r in (r_a, r_b))
+        yield Step(f"m{a.name}", f"rint(r{a.name} · 2^shift)", m_a)
+        yield Step(f"m{b.name}", f"rint(r{b.name} · 2^shift)", m_b)
+        acc = (a.codes - a.zero_point) * m_a + (b.codes - b.zero_point) * m_b
+        formula = f"({a.name} - {a.zero_point_name})·m{a.name} + ({b.name} - {b.zero_point_name})·m{b.name}"
+        yield Step("accumulator", formula, acc)
+        # The position on the code axis, exactly: a float64 holds 2^31 / 2^31 without loss.
+        total = acc / 2.0**shift + target.zero_point
+        note = "fixed point: rounded half away from zero, before the zero point is added"
+        yield Step(
+            "sum",
+            f"accumulator / 2^shift + {target.zero_point_name}",
+            total,
+            note=note,
+            decides=True,
+        )
+        rounded = ((acc - (acc < 0) + (1 << (shift - 1))) >> shift) + target.zero_point
+        yield Step("rounded", f"half away from zero + {target.zero_point_name}", rounded)
+        codes = saturate(np.clip(rounded, -32768, 32767), target.dtype)
+        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
+        return codes
+
+    def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
+        """QLinearMul: no fused operation, the zero point added before rounding."""
+        product = np.asarray((a.codes - a.zero_point) * (b.codes - b.zero_point))
+        yield Step(
+            "product",
+            f"({a.name} - {a.zero_point_name}) · ({b.name} - {b.zero_point_name})",
+            product,
+        )
+        scales, name = self._scale_product(((a.scale_name, a.scale), (b.scale_name, b.scale)))
+        multiplier = f32(scales / self.real(target.scale))
+        yield Step("multiplier", f"f32({name} / {target.scale_name})", multiplier)
+        scaled = f32(f32(product) * multiplier)
+        yield Step("scaled", "f32(product · multiplier)", scaled)
+        total = f32(scaled + f32(target.zero_point))
+        yield Step("sum", f"f32(scaled + {target.zero_point_name})", total, decides=True)
+        return (yield from self._sum_to_codes(total, target))
+
+    def contract(self, contraction: Contraction) -> Steps:
+        """A chain of fused multiply-adds over k, as MLAS's SGEMM does for each element of one block of K.
+
+        The last bit of a float32 sum depends on shapes and threads; only codes made from it are ever claimed.
+        """
+        c = contraction
+        value = c.arrange(self._chain(c.lhs, c.rhs))
+        formula = f"Σ {c.names[0]} · {c.names[1]} in float32, one rounding each"
+        yield Step("accumulator", formula, value, taps=lambda index: _real_taps(c, index))
+        return value
+
+    def _chain(self, lhs: Array, rhs: Array) -> Array:
+        batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
+        total = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.float32)
+        for k in range(lhs.shape[-1]):
+            x, w = lhs[..., :, k, None], rhs[..., k, None, :]
+            total = f32(total + f32(x * w)) if self.cpu == "sse" else fma(x, w, total)
+        return total
+
+    def _saturates(self, c: Contraction) -> bool:
+        return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)
+
+    def _taps(self, c: Contraction, index: Index) -> Taps:
+        """The raw products of one accumulator; the zero points' part comes afterwards."""
+        a, b, a_zero_point, b_zero_point = c.operands(index)
+        products = a * b
+        lost = np.zeros_like(products)
+        if self._saturates(c):
+            for k in range(0, len(products), 2):
+                pair = products[k : k + 2].sum()
+                lost[min(k + 1, len(products) - 1)] = pair - _pair(
+                    a[k : k + 2], b[k : k + 2], axis=0
+                )
+        return Taps(
+            c.axes,
+            c.positions,
+            a,
+            b,
+            a_zero_point,
+            b_zero_point,
+            products,
+            np.cumsum(products - lost),
+            lost,
+        )
+
+    def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
+        product, formula = self.real(scales[0][1]), scales[0][0]
+        for name, scale in scales[1:]:
+            product, formula = f32(product * self.real(scale)), f"f32({formula} · {name})"
+        return f32(product), formula
+
+    def _to_codes(self, scaled: Array, target: Target) -> Steps:
+        """Clamp to the codes' range less the zero point, round half to even, add the zero point."""
+        if not is_integer(target.dtype):
+            raise TraceError(
+                f"quantizing to {target.dtype} has no arithmetic here; integer types have"
+            )
+        low, high = bounds(target.dtype)
+        lowest, highest = f32(low - target.zero_point), f32(high - target.zero_point)
+        # MAXPS and MINPS give their second operand where one is NaN: NaN becomes the lowest.
+        clamped = np.where(scaled > lowest, scaled, lowest)
+        clamped = f32(np.where(clamped < highest, clamped, highest))
+        bounds_text = f"{low} - {target.zero_point_name}, {high} - {target.zero_point_name}"
+        note = "NaN becomes the lowest code" if np.isnan(scaled).any() else ""
+        yield Step("clamped", f"clamp(scaled, {bounds_text})", clamped, note=note)
+        rounded = np.rint(clamped)
+        yield Step("rounded", "rint(clamped)", rounded)
+        biased = np.asarray(rounded.astype(np.int64) + target.zero_point)
+        yield Step("biased", f"rounded + {target.zero_point_name}", biased)
+        codes = biased.astype(DTYPES[target.dtype])
+        yield Step("output", target.dtype, codes, tensor=target.tensor)
+        return codes
+
+    def _sum_to_codes(self, total: Array, target: Target) -> Steps:
+        """CVTPS2DQ, then packed with saturation to 16 and to 8 bits."""
+        if self.cpu == "arm64":
+            wide = np.clip(np.nan_to_num(np.rint(total).astype(np.float64)), -(2**31), 2**31 - 1)
+        else:
+            # What does not fit int32, NaN included, is INT32_MIN, so a positive overflow ends at the lowest code.
+            fits = (total >= -(2.0**31)) & (total < 2.0**31)
+            wide = np.where(fits, np.rint(total), -(2.0**31))
+        rounded = np.asarray(wide).astype(np.int64)
+        yield Step("rounded", "rint(sum)", rounded)
+        codes = saturate(np.clip(rounded, -32768, 32767), target.dtype)
+        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
+        return codes
+
+
+def _pair(a: Array, b: Array, axis: int = -2) -> Array:
+    """VPMADDUBSW: the sum of two adjacent products, saturated to int16. An odd K ends in a pair with 0."""
+    return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
+
+
+def _real_taps(c: Contraction, index: Index) -> Taps:
+    a, b, _, _ = c.operands(index)
+    products = f32(a * b)
+    zero = np.zeros(len(a), np.int64)
+    return Taps(
+        c.axes, c.positions, a, b, zero, zero, products, np.cumsum(products, dtype=np.float32), zero
+    )
+
+
+def _first_is_scalar(a: Index, b: Index) -> bool:
+    """True where QLinearAdd's broadcasting takes the first operand as its scalar, and so exchanges the roles.
+
+    The innermost axis on which one has more than one entry decides; where none has, the first counts as scalar.
+    """
+    a, b = a or (1,), b or (1,)
+    for n, m in zip(reversed(a), reversed(b), strict=False):
+        if max(n, m) > 1:
+            return n == 1
+    return True
+
+
+def _exponent(r_a: Array, r_b: Array) -> int:
+    return int(np.frexp(np.maximum(r_a, r_b))[1]) - 1
+
+
+def _fixed_point(r_a: Array, r_b: Array) -> bool:
+    """True where the ratios are in the range of ARM64's fixed-point path."""
+    if not all(np.isfinite(r) and 2.0**-14 <= r < 2.0**8 for r in (r_a, r_b)):
+        return False
+    return 13 <= 21 - _exponent(r_a, r_b) <= 31
+
+
+SCHEME = OrtCpu()
