@@ -54,6 +54,8 @@ def _fraction(value: Any) -> Fraction | float:
 def _divide_exact(a: Fraction | float, b: Fraction | float) -> Fraction | float:
     if b == 0:
         return math.nan if a == 0 or a != a else math.copysign(math.inf, a)
+    if isinstance(a, Fraction) and b in (math.inf, -math.inf):
+        return Fraction(0)
     return a / b
 
 

@@ -11,6 +11,8 @@ from qlab.errors import TraceError
 from qlab.qtypes import Array
 from qlab.trace import Index
 
+LARGEST = 20_000_000  # entries of x as a matrix (im2col): 160 MB of int64
+
 
 def along_axis(parameter: Array, axis: int, shape: Index, block_size: int = 0) -> Array:
     """A scale or zero point in a shape that broadcasts to a tensor.
@@ -25,7 +27,7 @@ def along_axis(parameter: Array, axis: int, shape: Index, block_size: int = 0) -
     if not -rank <= axis < rank:
         raise TraceError(f"axis {axis} is outside a tensor of rank {rank}")
     axis %= rank
-    if parameter.ndim == 1:
+    if parameter.ndim == 1 and not (rank == 1 and block_size > 0):
         if parameter.shape[0] != shape[axis]:
             raise TraceError(
                 f"a scale or zero point of {parameter.shape[0]} entries does not fit axis {axis} "
@@ -33,12 +35,10 @@ def along_axis(parameter: Array, axis: int, shape: Index, block_size: int = 0) -
             )
         return parameter.reshape([-1 if i == axis else 1 for i in range(rank)])
     if parameter.ndim == rank and block_size > 0:
-        repeated = np.repeat(parameter, block_size, axis=axis)
-        taken = repeated[
-            tuple(slice(0, n) if i == axis else slice(None) for i, n in enumerate(shape))
-        ]
-        if taken.shape == tuple(shape):
-            return taken
+        blocks = tuple(-(-n // block_size) if i == axis else n for i, n in enumerate(shape))
+        if parameter.shape == blocks:
+            repeated = np.repeat(parameter, min(block_size, shape[axis]), axis=axis)
+            return np.asarray(np.take(repeated, range(shape[axis]), axis=axis))
     raise TraceError(
         f"a scale or zero point of the shape {list(parameter.shape)} does not fit the tensor's {list(shape)}"
         + (f" in blocks of {block_size}" if block_size else "")
@@ -84,6 +84,10 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
         raise TraceError(f"kernel_shape {list(declared)} is not w's {list(kernel)}")
     strides = _of_rank(attribute("strides", None), 1, rank, "strides")
     dilations = _of_rank(attribute("dilations", None), 1, rank, "dilations")
+    if min(strides) < 1 or min(dilations) < 1:
+        raise TraceError(
+            f"strides {list(strides)} and dilations {list(dilations)}: each must be at least 1"
+        )
     reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
     pads = _of_rank(attribute("pads", None), 0, 2 * rank, "pads")
     begins, ends = pads[:rank], pads[rank:]
@@ -103,9 +107,14 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
         (n + b + e - r) // s + 1
         for n, b, e, r, s in zip(x[2:], begins, ends, reach, strides, strict=True)
     )
-    if min(output, default=1) < 0 or min(strides) < 1 or min(dilations) < 1:
+    if min(output) < 0 or min(pads) < 0:
         raise TraceError(
             f"kernel {list(kernel)} with these pads, strides and dilations does not fit {list(x[2:])}"
+        )
+    entries = x[0] * x[1] * math.prod(kernel) * math.prod(output)
+    if max(entries, math.prod(output)) > LARGEST:
+        raise TraceError(
+            f"as a matrix x has {entries:,} entries; a convolution of at most {LARGEST:,} is traced"
         )
     return Window(kernel, strides, dilations, begins, output, group)
 

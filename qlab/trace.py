@@ -196,12 +196,13 @@ def trace(graph: Graph, inputs: Mapping[str, Array], scheme: "Scheme") -> Trace:
                 f"{node.qualified_name} ({', '.join(node.outputs)}): {error}"
             ) from error
         except (
-            ValueError,
-            IndexError,
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            MemoryError,
             TypeError,
-            KeyError,
-            OverflowError,
-            ZeroDivisionError,
+            ValueError,
         ) as error:
             # numpy's words for shapes that do not fit: a case may hold any, and one line must say which node.
             line = str(error).splitlines()[0] if str(error) else type(error).__name__

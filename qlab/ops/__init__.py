@@ -72,6 +72,7 @@ class Call:
 
     def dtype(self, name: str) -> str:
         """The ONNX dtype of an input."""
+        self[name]
         return self.dtypes[self.tensor_name(name)]
 
     def is_constant(self, name: str) -> bool:
@@ -85,6 +86,8 @@ class Call:
     @property
     def output(self) -> str:
         """The graph's name of the first output."""
+        if not self.node.outputs:
+            raise TraceError("it has no output")
         return self.node.outputs[0]
 
     @property

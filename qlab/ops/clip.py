@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qlab.arithmetic import elementwise
+from qlab.arithmetic import EXACT, elementwise
 from qlab.ops import Call, Operator
 from qlab.qtypes import Array
 from qlab.trace import Step
@@ -21,17 +21,23 @@ def _limit(call: Call, name: str) -> Array | None:
     return value
 
 
-def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    value, dtype = call["input"], call.dtype("input")
-    for name, choose, larger in (("min", max, np.maximum), ("max", min, np.minimum)):
-        limit = _limit(call, name)
+def clip(value: Array, low: Array | None, high: Array | None) -> Array:
+    """min(max(value, low), high); NaN and -0.0 stay; a limit that is None does not limit."""
+    for limit, choose, beyond in ((low, max, np.less), (high, min, np.greater)):
         if limit is None:
             continue
         if value.dtype == object:
-            bound = scheme.real(limit)
+            bound = EXACT.real(limit)
             value = elementwise(lambda v, b, pick=choose: v if v != v else pick(v, b), value, bound)
         else:
-            value = np.asarray(larger(value, limit.astype(value.dtype)))
+            bound = limit.astype(value.dtype)
+            value = np.asarray(np.where(beyond(value, bound), bound, value))
+    return value
+
+
+def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
+    dtype = call.dtype("input")
+    value = clip(call["input"], _limit(call, "min"), _limit(call, "max"))
     yield Step("output", "min(max(input, min), max)", value, tensor=call.output, dtype=dtype)
 
 

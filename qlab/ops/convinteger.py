@@ -9,7 +9,7 @@ import numpy as np
 from qlab.ops import Call, Operator
 from qlab.ops.convolutions import convolution
 from qlab.ops.matrices import is_pair_product
-from qlab.ops.parameters import zero_point
+from qlab.ops.parameters import codes, per_tensor, zero_point
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     lowered = convolution(
         call,
-        call["x"].astype(np.int64),
-        call["w"].astype(np.int64),
-        zero_point(call, "x_zero_point").reshape(()),
+        codes(call, "x"),
+        codes(call, "w"),
+        per_tensor("x_zero_point", zero_point(call, "x_zero_point")),
         zero_point(call, "w_zero_point"),
         names=("x", "w"),
         channel_major=True,

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import onnx
-
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.ops.parameters import quantized
+from qlab.ops.parameters import quantized, type_attribute
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -17,10 +16,9 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     q = quantized(
         call, "x", "x", call.attribute("axis", 1), block_size=call.attribute("block_size", 0)
     )
-    dtype = call.dtype("x_scale")
-    if number := call.attribute("output_dtype", 0):
-        dtype = onnx.TensorProto.DataType.Name(number).lower()
-        dtype = {"float": "float32", "double": "float64"}.get(dtype, dtype)
+    dtype = type_attribute(call, "output_dtype") or call.dtype("x_scale")
+    if dtype not in ("float16", "bfloat16", "float32"):
+        raise TraceError(f"dequantizing to {dtype} has no arithmetic; float16, bfloat16, float32 have")
     yield from scheme.dequantize(q, call.output, dtype)
 
 
@@ -28,7 +26,7 @@ OPERATOR = Operator(
     "DequantizeLinear",
     "",
     ("x", "x_scale", "x_zero_point"),
-    "ai.onnx DequantizeLinear, opsets 10 to 23",
+    "ai.onnx DequantizeLinear, opsets 10 to 25",
     _steps,
 )
 MICROSOFT = Operator(

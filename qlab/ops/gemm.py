@@ -1,4 +1,4 @@
-"""Gemm: alpha·A·B + beta·C over reals."""
+"""Gemm, and com.microsoft FusedGemm with its activation: alpha·A·B + beta·C over reals."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,7 +7,9 @@ import numpy as np
 
 from qlab.arithmetic import add, mul
 from qlab.ops import Call, Operator
+from qlab.ops.activations import activated
 from qlab.ops.matrices import matrix_contraction
+from qlab.ops.parameters import reals
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    a, b = scheme.real(call["A"]), scheme.real(call["B"])
+    a, b = reals(call, "A"), reals(call, "B")
     if call.attribute("transA", 0):
         a = a.T
     if call.attribute("transB", 0):
@@ -27,16 +29,23 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     if alpha[()] != 1:
         value, formula = mul(alpha, value), "alpha · accumulator"
         yield Step("scaled_by_alpha", formula, value)
-    bias = call.optional("C")
-    if bias is not None:
-        term = scheme.real(bias)
+    if call.optional("C") is not None:
+        term = reals(call, "C")
         beta = scheme.real(np.asarray(call.attribute("beta", 1.0), np.float32))
         if beta[()] != 1:
             term = mul(beta, term)
         value = add(value, term)
         formula += " + C" if beta[()] == 1 else " + beta · C"
         yield Step("with_bias", formula, value)
+    value, formula = activated(call, value, formula)
     yield Step("output", formula, value, tensor=call.output, dtype=call.dtype("A"))
 
 
 OPERATOR = Operator("Gemm", "", ("A", "B", "C"), "ai.onnx Gemm, opsets 7 to 13", _steps)
+FUSED = Operator(
+    "FusedGemm",
+    "com.microsoft",
+    ("A", "B", "C"),
+    "com.microsoft FusedGemm, onnxruntime 1.32.0",
+    _steps,
+)

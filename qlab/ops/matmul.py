@@ -7,6 +7,7 @@ import numpy as np
 
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import matrix_contraction
+from qlab.ops.parameters import reals
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     zero = np.zeros((), np.int64)
     contraction = matrix_contraction(
-        scheme.real(call["A"]), scheme.real(call["B"]), zero, zero, names=("A", "B")
+        reals(call, "A"), reals(call, "B"), zero, zero, names=("A", "B")
     )
     value = yield from scheme.contract(contraction)
     yield Step("output", "accumulator", value, tensor=call.output, dtype=call.dtype("A"))

@@ -7,7 +7,7 @@ import numpy as np
 
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import zero_point
+from qlab.ops.parameters import codes, zero_point
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     total = yield from scheme.accumulate(
         matrix_contraction(
-            call["A"].astype(np.int64),
-            call["B"].astype(np.int64),
+            codes(call, "A"),
+            codes(call, "B"),
             per_row(zero_point(call, "a_zero_point")),
             per_column(zero_point(call, "b_zero_point")),
             names=("A", "B"),

@@ -6,12 +6,10 @@ ONNX Runtime makes it of a QDQ MatMul that ends without QuantizeLinear.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qlab.arithmetic import add
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import zero_point
+from qlab.ops.parameters import codes, reals, zero_point
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     total = yield from scheme.accumulate(
         matrix_contraction(
-            call["A"].astype(np.int64),
-            call["B"].astype(np.int64),
+            codes(call, "A"),
+            codes(call, "B"),
             per_row(zero_point(call, "a_zero_point")),
             per_column(zero_point(call, "b_zero_point")),
             names=("A", "B"),
@@ -34,7 +32,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     bias = call.optional("bias")
     value = yield from scheme.rescale(total, scales, "" if bias is not None else call.output)
     if bias is not None:
-        yield Step("output", "scaled + bias", add(value, scheme.real(bias)), tensor=call.output)
+        yield Step("output", "scaled + bias", add(value, reals(call, "bias")), tensor=call.output)
 
 
 OPERATOR = Operator(

@@ -3,8 +3,12 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from qlab.arithmetic import mul
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
+from qlab.ops.parameters import reals
 from qlab.qtypes import DTYPES, is_integer
 from qlab.trace import Step
 
@@ -14,10 +18,12 @@ if TYPE_CHECKING:
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     dtype = call.dtype("A")
+    if call.dtype("B") != dtype:
+        raise TraceError(f"A is {dtype} and B {call.dtype('B')}; both must have one type")
     if is_integer(dtype):
-        value = (call["A"] * call["B"]).astype(DTYPES[dtype])
+        value = np.asarray(call["A"] * call["B"]).astype(DTYPES[dtype])
     else:
-        value = mul(scheme.real(call["A"]), scheme.real(call["B"]))
+        value = mul(reals(call, "A"), reals(call, "B"))
     yield Step("output", "A · B", value, tensor=call.output, dtype=dtype)
 
 

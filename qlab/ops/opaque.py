@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qlab.arithmetic import to_float
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.qtypes import dtype_name, is_float
 from qlab.trace import Step
@@ -20,6 +21,8 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         if not name:
             arrays.append(None)
             continue
+        if name not in call.tensors:
+            raise TraceError(f"it reads {name!r}, which nothing defines")
         value = call.tensors[name]
         real = value.dtype == object or is_float(value.dtype)
         arrays.append(to_float(value, call.dtypes[name]) if real else value)
@@ -30,7 +33,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         yield Step(
             name="output",
             formula=f"{call.node.op_type}({', '.join(n for n in call.node.inputs if n)})",
-            value=scheme.real(result) if is_float(result.dtype) else result,
+            value=result,
             tensor=name,
             dtype=dtype_name(result.dtype),
             note="one opaque step: computed by the ONNX reference evaluator, not by this scheme",

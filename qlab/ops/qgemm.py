@@ -7,7 +7,7 @@ import numpy as np
 
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column
-from qlab.ops.parameters import output_dtype, zero_point
+from qlab.ops.parameters import codes, output_dtype, per_tensor, zero_point
 from qlab.schemes import Target
 from qlab.trace import Step
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    a, b = call["A"].astype(np.int64), call["B"].astype(np.int64)
+    a, b = codes(call, "A"), codes(call, "B")
     if call.attribute("transA", 0):
         a = a.T
     if call.attribute("transB", 0):
@@ -25,21 +25,21 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         matrix_contraction(
             a,
             b,
-            zero_point(call, "a_zero_point").reshape(()),
+            per_tensor("a_zero_point", zero_point(call, "a_zero_point")),
             per_column(zero_point(call, "b_zero_point")),
             names=("A", "B"),
             pairs=is_pair_product(call, "A", "B"),
             constant_rhs=call.is_constant("B"),
         )
     )
-    bias = call.optional("C")
-    if bias is not None:
-        total = np.asarray(total + bias.astype(np.int64))
+    if call.optional("C") is not None:
+        total = np.asarray(total + codes(call, "C"))
         yield Step(
             "with_bias", "accumulator + C", total, note="C is taken in steps of a_scale · b_scale"
         )
     alpha = np.asarray(call.attribute("alpha", 1.0), np.float32)
-    scales = (("a_scale", call["a_scale"].reshape(())), ("b_scale", per_column(call["b_scale"])))
+    a_scale = per_tensor("a_scale", call["a_scale"])
+    scales = (("a_scale", a_scale), ("b_scale", per_column(call["b_scale"])))
     if alpha != 1:
         scales = (("alpha", alpha), *scales)
     y_scale = call.optional("y_scale")
@@ -48,7 +48,11 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         return
     dtype = output_dtype(call, "y_zero_point", call.dtype("A"))
     target = Target(
-        "y", y_scale.reshape(()), zero_point(call, "y_zero_point").reshape(()), dtype, call.output
+        "y",
+        per_tensor("y_scale", y_scale),
+        per_tensor("y_zero_point", zero_point(call, "y_zero_point")),
+        dtype,
+        call.output,
     )
     yield from scheme.requantize(total, scales, target)
 

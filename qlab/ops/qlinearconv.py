@@ -10,7 +10,7 @@ from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.ops.convolutions import convolution, per_channel
 from qlab.ops.matrices import is_pair_product
-from qlab.ops.parameters import output_dtype, zero_point
+from qlab.ops.parameters import codes, output_dtype, per_tensor, zero_point
 from qlab.schemes import Target
 from qlab.trace import Step
 
@@ -23,7 +23,7 @@ INPUTS = (
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    x, w = call["x"].astype(np.int64), call["w"].astype(np.int64)
+    x, w = codes(call, "x"), codes(call, "w")
     last = bool(call.attribute("channels_last", 0))
     if last:
         x = np.moveaxis(x, -1, 1)
@@ -40,7 +40,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         call,
         x,
         w,
-        zero_point(call, "x_zero_point").reshape(()),
+        per_tensor("x_zero_point", zero_point(call, "x_zero_point")),
         w_zero_point,
         names=("x", "w"),
         channel_major=False,
@@ -54,21 +54,20 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         constant_rhs=call.is_constant("w"),
     )
     total = yield from scheme.accumulate(contraction)
-    bias = call.optional("B")
-    if bias is not None:
+    if call.optional("B") is not None:
         total = np.asarray(
-            total + per_channel(bias.astype(np.int64), total.ndim, channels_last=last)
+            total + per_channel(codes(call, "B"), total.ndim, channels_last=last)
         )
         note = "B is taken in steps of x_scale · w_scale"
         yield Step("with_bias", "accumulator + B", total, note=note)
     scales = (
-        ("x_scale", call["x_scale"].reshape(())),
+        ("x_scale", per_tensor("x_scale", call["x_scale"])),
         ("w_scale", per_channel(call["w_scale"], total.ndim, channels_last=last)),
     )
     target = Target(
         "y",
-        call["y_scale"].reshape(()),
-        zero_point(call, "y_zero_point").reshape(()),
+        per_tensor("y_scale", call["y_scale"]),
+        per_tensor("y_zero_point", zero_point(call, "y_zero_point")),
         output_dtype(call, "y_zero_point", call.dtype("x")),
         call.output,
     )

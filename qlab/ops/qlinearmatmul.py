@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import output_dtype, zero_point
+from qlab.ops.parameters import codes, output_dtype, zero_point
 from qlab.schemes import Target
 from qlab.trace import Step
 
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     total = yield from scheme.accumulate(
         matrix_contraction(
-            call["a"].astype(np.int64),
-            call["b"].astype(np.int64),
+            codes(call, "a"),
+            codes(call, "b"),
             per_row(zero_point(call, "a_zero_point")),
             per_column(zero_point(call, "b_zero_point")),
             names=("a", "b"),

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import onnx
-
 from qlab.ops import Call, Operator
-from qlab.ops.parameters import output_dtype, target
+from qlab.ops.parameters import output_dtype, target, type_attribute
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -14,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    x = scheme.real(call["x"])
-    default = "uint8"
-    if number := call.attribute("output_dtype", 0):
-        default = onnx.TensorProto.DataType.Name(number).lower()
-    dtype = output_dtype(call, "y_zero_point", default)
-    block_size = call.attribute("block_size", 0)
+    x = call["x"]
+    dtype = output_dtype(call, "y_zero_point", type_attribute(call, "output_dtype") or "uint8")
+    precision = ""
+    if call.opset >= 23 and not call.node.domain:
+        precision = type_attribute(call, "precision") or call.dtype("y_scale")
+    axis, block_size = call.attribute("axis", 1), call.attribute("block_size", 0)
     yield from scheme.quantize(
-        x, target(call, "y", dtype, x.shape, call.attribute("axis", 1), block_size=block_size)
+        x, target(call, "y", dtype, x.shape, axis, block_size=block_size, precision=precision)
     )
 
 
@@ -29,7 +27,7 @@ OPERATOR = Operator(
     "QuantizeLinear",
     "",
     ("x", "y_scale", "y_zero_point"),
-    "ai.onnx QuantizeLinear, opsets 10 to 23",
+    "ai.onnx QuantizeLinear, opsets 10 to 25",
     _steps,
 )
 MICROSOFT = Operator(

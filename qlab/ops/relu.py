@@ -1,6 +1,7 @@
 """Relu: max(0, x)."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def relu(x: Array) -> Array:
-    """max(0, x), NaN kept."""
+    """max(0, x); NaN and -0.0 stay, as in ONNX Runtime."""
     if x.dtype == object:
-        return elementwise(lambda v: v if v > 0 or v != v else 0 * v, x)
-    return np.asarray(np.maximum(x, x.dtype.type(0)))
+        return elementwise(lambda v: v if v > 0 or v != v else Fraction(0), x)
+    return np.asarray(np.where(x < x.dtype.type(0), x.dtype.type(0), x))
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:

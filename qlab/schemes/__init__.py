@@ -44,7 +44,8 @@ class Quantized:
 class Target:
     """What a result is quantized to: scale and zero point (int64) that broadcast to it, the codes' dtype.
 
-    ``tensor`` is the graph's name of the result.
+    ``tensor`` is the graph's name of the result. ``precision`` is the type in which QuantizeLinear divides (from
+    opset 23 on); "" where the operator has no say in it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Target:
     zero_point: Array
     dtype: str
     tensor: str
+    precision: str = ""
 
     @property
     def scale_name(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from qlab.arithmetic import FLOAT32, fma
 from qlab.errors import TraceError
 from qlab.ops import Steps
-from qlab.qtypes import DTYPES, Array, bounds, is_integer, saturate
+from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
 from qlab.schemes import Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
@@ -21,6 +21,11 @@ CPUS = ("avx2", "sse", "vnni", "arm64")
 def f32(values: Array) -> Array:
     """Round to float32 once."""
     return np.asarray(values).astype(np.float32)
+
+
+def f16(values: Array) -> Array:
+    """Round to float16 once, kept as float32."""
+    return np.asarray(values).astype(np.float16).astype(np.float32)
 
 
 def wrap32(values: Array) -> Array:
@@ -48,24 +53,44 @@ class OrtCpu:
     )
 
     def real(self, values: Array) -> Array:
-        """Stored values as float32."""
+        """Stored values as float32. Raises TraceError for another float type: its kernels are not proven."""
+        if is_float(values.dtype) and values.dtype != np.float32:
+            raise TraceError(
+                f"{dtype_name(values.dtype)} has no proven arithmetic in ort_cpu; float32 has, "
+                "and float16 in QuantizeLinear and DequantizeLinear"
+            )
         return FLOAT32.real(values)
 
     def quantize(self, x: Array, target: Target) -> Steps:
         """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
-        scaled = f32(np.divide(self.real(x), self.real(target.scale)))
-        yield Step("scaled", f"f32(x / {target.scale_name})", scaled, decides=True)
+        value, scale, formula = self._widened(x), self._widened(target.scale), "x / {}"
+        if target.precision == "float16":
+            value, scale, formula = f16(value), f16(scale), "f16(f16(x) / f16({}))"
+        elif target.precision not in ("", "float32"):
+            raise TraceError(f"dividing in {target.precision} has no proven arithmetic in ort_cpu")
+        scaled = f32(np.divide(value, scale))
+        if target.precision == "float16":
+            scaled = f16(scaled)
+        yield Step("scaled", f"f32({formula.format(target.scale_name)})", scaled, decides=True)
         return (yield from self._to_codes(scaled, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
-        """f32(f32(q - zero_point) · scale)."""
+        """f32(f32(q - zero_point) · scale), then rounded to float16 where that is the tensor's type."""
         centered = wrap32(q.codes - q.zero_point)
         yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
-        value = f32(f32(centered) * self.real(q.scale))
-        yield Step(
-            "output", f"f32(f32(centered) · {q.scale_name})", value, tensor=tensor, dtype=dtype
-        )
+        value = f32(f32(centered) * self._widened(q.scale))
+        formula = f"f32(f32(centered) · {q.scale_name})"
+        if dtype == "float16":
+            yield Step("scaled", formula, value)
+            value, formula = value.astype(np.float16), "f16(scaled)"
+        elif dtype != "float32":
+            raise TraceError(f"dequantizing to {dtype} has no proven arithmetic in ort_cpu")
+        yield Step("output", formula, value, tensor=tensor, dtype=dtype)
         return value
+
+    def _widened(self, values: Array) -> Array:
+        """Float16 values as float32; others as `real` has them."""
+        return f32(values) if values.dtype == np.float16 else self.real(values)
 
     def dynamic_quantize(self, x: Array, tensors: tuple[str, str, str]) -> Steps:
         """Scale and zero point from the range of x with 0 in it."""
@@ -141,7 +166,8 @@ class OrtCpu:
         product, name = self._scale_product(scales)
         multiplier = f32(product / self.real(target.scale))
         yield Step("multiplier", f"f32({name} / {target.scale_name})", multiplier)
-        scaled = f32(f32(accumulator) * multiplier)
+        total = yield from self._in_int32(accumulator)
+        scaled = f32(f32(total) * multiplier)
         yield Step("scaled", "f32(f32(accumulator) · multiplier)", scaled, decides=True)
         return (yield from self._to_codes(scaled, target))
 
@@ -151,13 +177,22 @@ class OrtCpu:
         """f32(f32(accumulator) · scales)."""
         multiplier, name = self._scale_product(scales)
         yield Step("multiplier", name, multiplier)
-        value = f32(f32(accumulator) * multiplier)
+        value = f32(f32((yield from self._in_int32(accumulator))) * multiplier)
         name = "output" if tensor else "scaled"
         yield Step(name, "f32(f32(accumulator) · multiplier)", value, tensor=tensor)
         return value
 
+    def _in_int32(self, accumulator: Array) -> Steps:
+        """The sum as its int32 register holds it, a bias included."""
+        total = wrap32(accumulator)
+        if not np.array_equal(total, accumulator):
+            yield Step("wrapped", "accumulator modulo 2^32", total, note="int32 overflow wraps")
+        return total
+
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearAdd: the zero points folded into one constant, then two fused multiply-adds on the raw codes."""
+        if max(v.size for q in (a, b, target) for v in (q.scale, q.zero_point)) > 1:
+            raise TraceError("QLinearAdd has one scale and zero point for each whole tensor")
         swapped = _first_is_scalar(a.codes.shape, b.codes.shape)
         scalar = swapped or _first_is_scalar(b.codes.shape, a.codes.shape)
         if swapped:
@@ -248,7 +283,12 @@ class OrtCpu:
         c = contraction
         value = c.arrange(self._chain(c.lhs, c.rhs))
         formula = f"Σ {c.names[0]} · {c.names[1]} in float32, one rounding each"
-        yield Step("accumulator", formula, value, taps=lambda index: _real_taps(c, index))
+        unfused = self.cpu == "sse"
+
+        def taps(index: Index) -> Taps:
+            return _real_taps(c, index, unfused=unfused)
+
+        yield Step("accumulator", formula, value, taps=taps)
         return value
 
     def _chain(self, lhs: Array, rhs: Array) -> Array:
@@ -293,9 +333,9 @@ class OrtCpu:
 
     def _to_codes(self, scaled: Array, target: Target) -> Steps:
         """Clamp to the codes' range less the zero point, round half to even, add the zero point."""
-        if not is_integer(target.dtype):
+        if not is_integer(target.dtype) or DTYPES[target.dtype].itemsize > 2:
             raise TraceError(
-                f"quantizing to {target.dtype} has no arithmetic here; integer types have"
+                f"quantizing to {target.dtype} has no arithmetic here; integers of 4 to 16 bits have"
             )
         low, high = bounds(target.dtype)
         lowest, highest = f32(low - target.zero_point), f32(high - target.zero_point)
@@ -333,13 +373,16 @@ def _pair(a: Array, b: Array, axis: int = -2) -> Array:
     return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
 
 
-def _real_taps(c: Contraction, index: Index) -> Taps:
+def _real_taps(c: Contraction, index: Index, *, unfused: bool) -> Taps:
     a, b, _, _ = c.operands(index)
-    products = f32(a * b)
     zero = np.zeros(len(a), np.int64)
-    return Taps(
-        c.axes, c.positions, a, b, zero, zero, products, np.cumsum(products, dtype=np.float32), zero
-    )
+    # With a fused multiply-add the product itself is never rounded: float64 holds it exactly.
+    products = f32(a * b) if unfused else a.astype(np.float64) * b.astype(np.float64)
+    running, total = np.zeros(len(a), np.float32), np.zeros((), np.float32)
+    for k in range(len(a)):
+        total = f32(total + products[k]) if unfused else fma(a[k], b[k], total)
+        running[k] = total
+    return Taps(c.axes, c.positions, a, b, zero, zero, products, running, zero)
 
 
 def _first_is_scalar(a: Index, b: Index) -> bool:
