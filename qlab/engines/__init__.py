@@ -1,0 +1,1 @@
+"""Engines: what other people's code computes for a case. Importing them loads no ONNX Runtime."""

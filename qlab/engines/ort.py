@@ -1,0 +1,176 @@
+"""ONNX Runtime as an engine: a case in, an `EngineRun` out. It runs in a worker process only."""
+
+import dataclasses
+import importlib.metadata
+import time
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from qlab.case import Case
+from qlab.engines.cpu import cpu_class
+from qlab.engines.pool import Answer, emulated_cpus, worker
+from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
+from qlab.errors import CaseError, QlabError
+from qlab.graph import Graph, from_model
+from qlab.qtypes import DTYPES, Array
+
+__all__ = ["emulated_cpus", "ort_version", "run_ort"]
+
+# What ONNX Runtime's Python interface cannot pass, with the type that holds every value of it.
+CARRIERS = {
+    name: np.dtype(np.int8 if name == "int4" else np.uint8 if name == "uint4" else np.float32)
+    for name in DTYPES
+    if name in ("int4", "uint4", "bfloat16") or name.startswith("float8")
+}
+
+
+def run_ort(
+    case: Case,
+    config: SessionConfig | None = None,
+    *,
+    cpu: str = "this",
+    timeout: float = 20.0,
+) -> EngineRun:
+    """Run a case in ONNX Runtime, twice, in the worker process. Any failure is a result.
+
+    Args:
+        cpu: ``this`` machine's, or ``avx2`` or ``sse`` under qemu-user.
+        timeout: seconds for the request, after which the process is ended.
+
+    Raises:
+        CaseError: the case is no model: it cannot be written as a ModelProto.
+        QlabError: an unknown level or cpu.
+    """
+    config = config or SessionConfig()
+    if config.level not in LEVELS:
+        raise QlabError(f"unknown level {config.level!r}; there are {', '.join(LEVELS)}")
+    started = time.perf_counter()
+    process = worker(cpu)
+    if process is None:
+        message = (
+            f"{cpu} is emulated on x86-64 by qemu-user, which is not here (apt install qemu-user)"
+        )
+        return EngineRun("onnxruntime", ort_version(), config, RunStatus.REJECTED, message)
+    model, inputs, notes = _sendable(case)
+    answer = process.ask(model.SerializeToString(), inputs, config, timeout)
+    cast = {name: _dtype_name(kind) for name, kind in answer.cast.items()}
+    if cast:
+        other = next((name for name, kind in cast.items() if kind not in CARRIERS), "")
+        if other:
+            message = f"{other} is {answer.cast[other]}, which numpy cannot hold"
+            answer = Answer(answer.version, RunStatus.FAILED, message)
+        else:
+            notes += _append_casts(model, cast)
+            answer = process.ask(model.SerializeToString(), inputs, config, timeout)
+    seconds = time.perf_counter() - started
+    run = _result(case, config, answer, cast, notes)
+    return dataclasses.replace(run, cpu=cpu_class(cpu), seconds=seconds)
+
+
+def ort_version() -> str:
+    """The installed release, ``1.32.0``; "" where there is none."""
+    try:
+        return importlib.metadata.version("onnxruntime")
+    except importlib.metadata.PackageNotFoundError:
+        process = worker()
+        return process.version() if process else ""
+
+
+def _sendable(case: Case) -> tuple[onnx.ModelProto, dict[str, Array], tuple[str, ...]]:
+    """The model, the arrays to feed, and what was changed: unpassable inputs become constants."""
+    try:
+        model = case.model()
+    except QlabError:
+        raise
+    except Exception as error:
+        raise CaseError(f"the case is no ONNX model: {' '.join(str(error).split())}") from error
+    inputs = {name: np.asarray(case.inputs[name]) for name in case.graph.inputs}
+    fixed = {name: value for name, value in inputs.items() if value.dtype.name in CARRIERS}
+    if fixed:
+        kept = [item for item in model.graph.input if item.name not in fixed]
+        del model.graph.input[:]
+        model.graph.input.extend(kept)
+        model.graph.initializer.extend(
+            numpy_helper.from_array(value, name) for name, value in fixed.items()
+        )
+    notes = tuple(
+        f"{name} was sent as a constant: Python cannot feed {value.dtype.name} to ONNX Runtime"
+        for name, value in fixed.items()
+    )
+    return model, {name: value for name, value in inputs.items() if name not in fixed}, notes
+
+
+def _append_casts(model: onnx.ModelProto, cast: dict[str, str]) -> tuple[str, ...]:
+    """Return each of these outputs through a Cast; ``cast`` is output → its type."""
+    for output in model.graph.output:
+        if output.name in cast:
+            to = helper.np_dtype_to_tensor_dtype(CARRIERS[cast[output.name]])
+            carried = _carried(output.name)
+            model.graph.node.append(helper.make_node("Cast", [output.name], [carried], to=to))
+            output.CopyFrom(helper.make_empty_tensor_value_info(carried))
+    return tuple(
+        f"{name} was cast to {CARRIERS[kind].name} and back: "
+        f"Python cannot read {kind} from ONNX Runtime"
+        for name, kind in cast.items()
+    )
+
+
+def _carried(name: str) -> str:
+    return f"{name}/carried"
+
+
+def _dtype_name(kind: str) -> str:
+    """ONNX Runtime's ``tensor(float8e4m3fn)`` is ``float8_e4m3fn``."""
+    return kind.removeprefix("tensor(").removesuffix(")").replace("float8e", "float8_e")
+
+
+def _result(
+    case: Case, config: SessionConfig, answer: Answer, cast: dict[str, str], notes: tuple[str, ...]
+) -> EngineRun:
+    outputs = {}
+    for name in case.graph.outputs if answer.status is RunStatus.OK else ():
+        if name in cast:
+            outputs[name] = answer.outputs[_carried(name)].astype(DTYPES[cast[name]])
+        else:
+            outputs[name] = answer.outputs[name]
+    graph = None
+    if answer.status is RunStatus.OK and not answer.model:
+        notes += ("ONNX Runtime could not write out the graph that it ran",)
+    elif answer.model:
+        try:
+            graph = _without_casts(from_model(onnx.ModelProto.FromString(answer.model)), cast)
+        except Exception as error:
+            notes += (
+                f"the graph that ONNX Runtime ran cannot be read: {' '.join(str(error).split())}",
+            )
+    return EngineRun(
+        engine="onnxruntime",
+        version=answer.version,
+        config=config,
+        status=answer.status,
+        message=answer.message,
+        outputs=outputs,
+        graph=graph,
+        repeatable=answer.repeatable,
+        notes=notes,
+    )
+
+
+def _without_casts(graph: Graph, cast: dict[str, str]) -> Graph:
+    """The graph that ran, less the casts that only returned its outputs."""
+    constants, nodes, outputs = dict(graph.constants), list(graph.nodes), list(graph.outputs)
+    for name, kind in cast.items():
+        carried = _carried(name)
+        producer = graph.producer(carried)
+        if carried in constants:
+            constants[name] = constants.pop(carried).astype(DTYPES[kind])
+        elif producer and producer.op_type == "Cast" and producer.inputs[0] == name:
+            nodes.remove(producer)
+        else:
+            continue  # fused into something else: its output keeps the name that ran
+        outputs[outputs.index(carried)] = name
+    return dataclasses.replace(
+        graph, nodes=tuple(nodes), constants=constants, outputs=tuple(outputs)
+    )
