@@ -123,7 +123,7 @@ def _same(a: float, b: float) -> bool:
 
 def _number(step: ElementStep) -> str:
     value = step.value
-    return integer(value) if _is_integer(value) else show(value)  # type: ignore[call-overload]
+    return integer(value) if _is_integer(value) else show(value)
 
 
 def is_tie(value: object) -> bool:
@@ -144,7 +144,7 @@ def _sentence(
     if actual.taps is not None and (lost := saturated_pair(actual.taps)):
         return lost
     if _is_integer(actual.value) and _is_integer(expected.value):
-        if abs(int(expected.value)) >= INT32 and abs(int(actual.value)) <= INT32:  # type: ignore[arg-type]
+        if abs(int(expected.value)) >= INT32 and abs(int(actual.value)) <= INT32:
             return f"the sum {_number(expected)} does not fit int32 and wraps to {_number(actual)}"
         if actual.note and "away from zero" in actual.note:
             return f"{actual.note}: {_number(actual)}, where {scheme_words('exact')} has {_number(expected)}"
@@ -175,7 +175,7 @@ def _rounding_sentence(
     exact_sum = theirs.get("accumulator")
     prefix = ""
     if lossy is not None and exact_sum is not None and _is_integer(lossy.value):
-        total = int(lossy.value)  # type: ignore[arg-type]
+        total = int(lossy.value)
         if int(np.float32(total)) != total:
             stored = integer(int(np.float32(total)))
             prefix = f"the accumulator {integer(total)} becomes {stored} in float32; "

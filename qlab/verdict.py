@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from qlab.compare import Comparison
+from qlab.engines.messages import plain_words
 from qlab.engines.results import EngineRun, RunStatus
 from qlab.explain import ignored_bias
 from qlab.graph import Graph, same_graph
 from qlab.qtypes import Array, is_float
 from qlab.releases import known_releases
-from qlab.report import Explanation, Report, SchemeRun, Verdict, run_label
+from qlab.report import Explanation, Finding, Report, SchemeRun, Verdict, run_label
 from qlab.views.numbers import integer, show
 
 CPU_WORDS = {
@@ -111,14 +112,10 @@ def _failed(report: Report, failed: Sequence[EngineRun]) -> str:
         if len(failed) == len(report.ort_runs)
         else f" at {', '.join(r.config.level for r in failed)}"
     )
-    rule = f". {report.findings[0].found}" if report.findings else ""
-    words = f" (its words: {_one_line(run.message)})" if run.message else ""
-    return f"{_engine(run)} {verb}{where}{words}{rule}"
-
-
-def _one_line(text: str, limit: int = 240) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    if report.findings:
+        return f"{_engine(run)} {verb}{where}: {report.findings[0].found}"
+    words = f", in its words: {plain_words(run.message)}" if run.message else ""
+    return f"{_engine(run)} {verb}{where}{words}"
 
 
 def _not_compared(report: Report) -> str:
@@ -130,7 +127,7 @@ def _not_compared(report: Report) -> str:
         if exact is not None and exact.trace is None
         else "the operator has no arithmetic in qlab"
     )
-    return f"{_engine(run)} returns {shown}; there is no exact result to compare with ({_one_line(reason)})"
+    return f"{_engine(run)} returns {shown}; there is no exact result to compare with ({reason})"
 
 
 def _equal(report: Report) -> str:
@@ -140,6 +137,9 @@ def _equal(report: Report) -> str:
     given = f": {'; '.join(values)}" if len(values) == len(run.outputs) and values else ""
     agree = "the code agrees with" if size == 1 else f"all {size:,} codes agree with"
     same = f"{agree} {_reference(report)}{given}"
+    if report.findings:
+        all_same = "the formula taken literally gives the same"
+        return f"{report.findings[0].found}. {_engine(run)} runs it all the same{given}; {all_same}"
     elsewhere = _other_cpus(report) + _fused(report) + list(known_releases(report.case))
     if elsewhere:
         return f"{_engine(run)} is right here, {same}. {elsewhere[0]}"
@@ -178,18 +178,29 @@ def _details(report: Report, status: str) -> list[str]:
     if status == "differs":
         found += _why(report)
     if status == "failed":
+        found += [_broken(f, said=f is report.findings[0]) for f in report.findings]
         found += [
-            f"{f.rule}. {f.found}" + (f". Nearest form that runs: {f.nearest}" if f.nearest else "")
-            for f in report.findings
+            f"Its words: {plain_words(r.message)}"
+            for r in report.ort_runs
+            if r.message and report.findings
         ]
     found += _explained(report.explanations)
     elsewhere = _other_cpus(report) + _fused(report) + list(known_releases(report.case))
     # Where all is right, the headline has the first of these already.
-    found += elsewhere[1:] if status == "equal" else elsewhere
+    found += elsewhere[1:] if status == "equal" and not report.findings else elsewhere
     if status != "failed":
-        found += [f"{f.found}: {f.rule}" for f in report.findings]
+        found += [
+            _broken(f, said=status == "equal" and f is report.findings[0]) for f in report.findings
+        ]
     found += _second_opinions(report)
     return [s for s in dict.fromkeys(found) if s]
+
+
+def _broken(finding: Finding, *, said: bool) -> str:
+    """Rule, what the case has (unless the headline said it), the nearest form."""
+    found = "" if said else f". {finding.found}"
+    nearest = f". Nearest form that runs: {finding.nearest}" if finding.nearest else ""
+    return f"{finding.rule}{found}{nearest}"
 
 
 def _why(report: Report) -> list[str]:
