@@ -53,7 +53,7 @@ def _fraction(value: Any) -> Fraction | float:
 
 def _divide_exact(a: Fraction | float, b: Fraction | float) -> Fraction | float:
     if b == 0:
-        return math.nan if a == 0 or a != a else math.copysign(math.inf, a)
+        return math.nan if a == 0 or a != a else math.inf if a > 0 else -math.inf
     if isinstance(a, Fraction) and b in (math.inf, -math.inf):
         return Fraction(0)
     return a / b
@@ -69,10 +69,8 @@ def round_to(value: Fraction | float, dtype: Any) -> Any:
     Overflow gives infinity, as IEEE 754 has it; NaN and infinities stay.
     """
     target = np.dtype(dtype)
-    if not isinstance(value, Fraction):
-        return target.type(value)
-    if value == 0:
-        return target.type(0)
+    if value == 0 or not isinstance(value := _fraction(value), Fraction):
+        return target.type(float(value))  # -0.0 keeps its sign
     precision, smallest, largest = _FORMATS[dtype_name(target)]
     magnitude = abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
@@ -81,14 +79,15 @@ def round_to(value: Fraction | float, dtype: Any) -> Any:
     quantum = Fraction(2) ** (max(exponent, smallest) - precision + 1)
     rounded = round(value / quantum) * quantum
     if abs(rounded) >= Fraction(2) ** (largest + 1):
-        return target.type(math.copysign(math.inf, value))
+        return target.type(math.inf if value > 0 else -math.inf)
     return target.type(float(rounded))
 
 
 def to_float(values: Array, dtype: Any) -> Array:
     """Real numbers of any system as an array of a float dtype, each rounded once."""
-    if values.dtype != object:
-        # ml_dtypes floats convert from float32 and float64 directly, so this rounds once too.
+    twice = values.dtype == np.float64 and dtype_name(dtype) == "bfloat16"
+    if values.dtype != object and not twice:
+        # One rounding each; only float64 to bfloat16 would go through float32 in ml_dtypes.
         with np.errstate(all="ignore"):
             return values.astype(dtype)
     result = np.empty(values.shape, np.dtype(dtype))
@@ -189,8 +188,9 @@ def contract_exact(lhs: Array, rhs: Array) -> Array:
     faster than those of fractions, and as exact.
     """
     if lhs.size == 0 or rhs.size == 0:
-        shape = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]) + (lhs.shape[-2], rhs.shape[-1])
-        return elementwise(_fraction, np.zeros(shape, np.int64))
+        batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
+        zeros = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.int64)
+        return elementwise(_fraction, zeros)
     if not all(isinstance(v, Fraction) for array in (lhs, rhs) for v in array.reshape(-1)):
         return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))
     scaled, denominators = [], []

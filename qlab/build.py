@@ -154,10 +154,10 @@ B = ((90, -7), (-81, 30), (100, 5))
 
 def _product(op_type: str) -> Any:
     """A matrix product of 2 × 3 and 3 × 2, the second operand constant."""
-    upper = op_type == "MatMulInteger" or op_type == "QGemm"
+    upper = op_type in ("MatMulInteger", "QGemm")
 
     def make(dtype: str, weight_dtype: str) -> Case:
-        a, b, y = ("A", "B", "y") if upper else ("a", "b", "y")
+        a, b = ("A", "B") if upper else ("a", "b")
         constants = {b: _codes(weight_dtype, *B), "a_zero_point": _zero_point(dtype)}
         constants["b_zero_point"] = _zero_point(weight_dtype)
         if op_type != "MatMulInteger":

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from qlab.arithmetic import to_float
 from qlab.graph import Graph
 from qlab.lowering import along_axis
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer
 from qlab.trace import Index, Trace
+
+INT64 = np.iinfo(np.int64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Comparison:
         expected, actual: labels, ``exact`` and ``onnxruntime 1.32.0 ORT_ENABLE_ALL``.
         output: the graph output compared.
         codes: the tensor whose codes are counted: the output itself, or the one before its final DequantizeLinear.
-        unit: ``step`` (quantization steps) or ``ulp`` (units in the last place of float32, where there are no codes).
+        unit: ``step`` (quantization steps) or ``ulp`` (units in the last place of the output's float type, where
+            there are no codes).
         size: elements compared; -1 where the shapes or types differ (``why`` says how).
         differences: actual - expected (int64), shape of the output.
         mismatches, max_difference (absolute), mean_difference (of absolute, over the mismatches).
@@ -66,17 +70,19 @@ class CodeScale:
     zero_point: Array
 
     def codes(self, values: Array) -> Array | None:
-        """The codes (int64) that dequantize to exactly these float32 values; None where there are none."""
+        """The codes (int64) that dequantize to exactly these float values; None where there are none."""
         with np.errstate(all="ignore"):
             quotient = values.astype(np.float64) / self.scale.astype(np.float64)
             if not np.isfinite(quotient).all():
                 return None
             codes = np.rint(quotient).astype(np.int64) + self.zero_point
-            centered = (codes - self.zero_point).astype(np.float32)
-            back = (centered * self.scale.astype(np.float32)).astype(values.dtype)
+            product = (codes - self.zero_point) * self.scale.astype(np.float64)
+            # Rounded once, or to float32 first, as kernels for float16 do.
+            back = [to_float(v, values.dtype) for v in (product, to_float(product, np.float32))]
         low, high = bounds(self.dtype)
         fits = bool(((codes >= low) & (codes <= high)).all())
-        return codes if fits and np.array_equal(back, values) else None
+        exists = bool(((back[0] == values) | (back[1] == values)).all())
+        return codes if fits and exists else None
 
 
 def code_scale(graph: Graph, output: str, known: Trace) -> CodeScale | None:
@@ -115,7 +121,10 @@ def compare_outputs(
     """
     return tuple(
         _compare(
-            case_graph, exact, name, expected[0], expected[1][name], actual[0], actual[1][name]
+            code_scale(case_graph, name, exact),
+            name,
+            (expected[0], expected[1][name]),
+            (actual[0], actual[1][name]),
         )
         for name in case_graph.outputs
         if name in expected[1] and name in actual[1]
@@ -123,14 +132,9 @@ def compare_outputs(
 
 
 def _compare(
-    graph: Graph,
-    exact: Trace,
-    name: str,
-    label: str,
-    expected: Array,
-    actual_label: str,
-    actual: Array,
+    scale: CodeScale | None, name: str, expected_of: tuple[str, Array], actual_of: tuple[str, Array]
 ) -> Comparison:
+    (label, expected), (actual_label, actual) = expected_of, actual_of
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         why = (
             f"{actual_label} returned {dtype_name(actual.dtype)} of the shape {list(actual.shape)}, "
@@ -157,13 +161,12 @@ def _compare(
     codes, unit = name, "step"
     want, got = expected, actual
     if is_float(expected.dtype):
-        scale = code_scale(graph, name, exact)
         pair = (scale.codes(expected), scale.codes(actual)) if scale else (None, None)
         if scale and pair[0] is not None and pair[1] is not None:
             codes, want, got = scale.tensor, pair[0], pair[1]
         else:
             unit, want, got = "ulp", _ordered(expected), _ordered(actual)
-    differences = np.asarray(got.astype(np.int64) - want.astype(np.int64))
+    differences = _subtract(got, want)
     wrong = differences != 0
     count = int(np.count_nonzero(wrong))
     sizes = np.abs(differences[wrong]) if count else np.zeros(1, np.int64)
@@ -189,7 +192,16 @@ def _compare(
 
 def _ordered(values: Array) -> Array:
     """Floats as integers in the same order, neighbours one apart; -0 is 0, every NaN the same far value."""
-    wide = values.astype(np.float32)
-    bits = np.ascontiguousarray(wide).view(np.int32).astype(np.int64).reshape(values.shape)
-    ordered = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-    return np.asarray(np.where(np.isnan(wide), 2**32, ordered))
+    width = 8 * values.dtype.itemsize
+    bits = np.ascontiguousarray(values).view(f"int{width}").astype(np.int64).reshape(values.shape)
+    ordered = np.where(bits < 0, -(bits & (2 ** (width - 1) - 1)), bits)
+    far = min(2**width, INT64.max)
+    return np.asarray(np.where(np.isnan(values.astype(np.float64)), far, ordered))
+
+
+def _subtract(got: Array, want: Array) -> Array:
+    """got - want as int64; a difference that does not fit ends at int64's limits."""
+    if all(bool(((v > -(2**62)) & (v < 2**62)).all()) for v in (got, want)):
+        return np.asarray(got.astype(np.int64) - want.astype(np.int64))
+    exact = got.astype(object) - want.astype(object)
+    return np.asarray(np.clip(exact, INT64.min, INT64.max)).astype(np.int64)

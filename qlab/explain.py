@@ -8,7 +8,7 @@ import numpy as np
 from qlab.arithmetic import round_to, to_float
 from qlab.graph import Graph, Node
 from qlab.qtypes import Array, dtype_name, is_float
-from qlab.trace import ElementStep, Index, NodeTrace, Taps, Trace
+from qlab.trace import ElementStep, Index, Taps, Trace
 from qlab.views.numbers import integer, show
 
 INT32 = 2**31
@@ -39,17 +39,20 @@ def part(expected: Trace, actual: Trace, at: tuple[str, Index] | None = None) ->
     """The first step at which two traces of the same graph part; None where no code differs.
 
     Args:
-        at: a tensor and an element to look at; else the first differing element of the first differing tensor.
+        at: a tensor and an element to look at, None where it is equal in both; else the first differing element
+            of the first differing tensor.
     """
-    for position, (one, other) in enumerate(zip(expected.nodes, actual.nodes, strict=True)):
+    for position, one in enumerate(expected.nodes):
         for tensor in one.node.outputs:
             if not tensor or (at and at[0] != tensor):
                 continue
-            index = (
-                at[1] if at else first_difference(expected.tensors[tensor], actual.tensors[tensor])
-            )
+            e, a = expected.tensors[tensor], actual.tensors[tensor]
+            if at is None:
+                index = first_difference(e, a)
+            else:
+                index = at[1] if _differs(np.asarray(e[at[1]]), np.asarray(a[at[1]])) else None
             if index is not None:
-                return _part_element(expected, actual, position, other, tensor, index)
+                return _part_element(expected, actual, position, tensor, index)
     return None
 
 
@@ -76,7 +79,7 @@ def _differs(expected: Array, actual: Array) -> Array:
 
 
 def _part_element(
-    expected: Trace, actual: Trace, position: int, node: NodeTrace, tensor: str, index: Index
+    expected: Trace, actual: Trace, position: int, tensor: str, index: Index
 ) -> Parting:
     theirs = {step.name: step for step in expected.element(tensor, index)}
     names = {"expected": expected.scheme, "actual": actual.scheme}

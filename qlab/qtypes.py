@@ -13,11 +13,27 @@ Array = npt.NDArray[Any]
 
 DTYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype(getattr(ml_dtypes, name, None) or getattr(np, name, None) or name)
-    for name in (
-        "int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool "
-        "float16 bfloat16 float32 float64 "
-        "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz"
-    ).split()
+    for name in [
+        "int4",
+        "uint4",
+        "int8",
+        "uint8",
+        "int16",
+        "uint16",
+        "int32",
+        "uint32",
+        "int64",
+        "uint64",
+        "bool",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+    ]
 }
 ALIASES = {"float": "float32", "double": "float64", "half": "float16"}
 
@@ -39,7 +55,7 @@ def is_float(dtype: Any) -> bool:
 
 def bounds(dtype: Any) -> tuple[int, int]:
     """Smallest and largest code of an integer type: (-8, 7) for int4."""
-    info = ml_dtypes.iinfo(np.dtype(dtype))
+    info = ml_dtypes.iinfo(np.dtype(dtype))  # type: ignore[no-untyped-call]
     return int(info.min), int(info.max)
 
 

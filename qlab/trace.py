@@ -13,7 +13,7 @@ import numpy as np
 from qlab.arithmetic import to_float
 from qlab.errors import TraceError
 from qlab.graph import Graph, Node
-from qlab.qtypes import Array, dtype_name, is_float
+from qlab.qtypes import DTYPES, Array, dtype_name, is_float
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
@@ -160,13 +160,15 @@ def pick(value: Array, shape: Index, index: Index) -> Number:
 def element_step(step: Step, shape: Index, index: Index) -> ElementStep:
     """One step at one element of a tensor of shape ``shape``."""
     dtype = "exact" if step.value.dtype == object else dtype_name(step.value.dtype)
+    with np.errstate(all="ignore"):
+        taps = step.taps(index) if step.taps else None
     return ElementStep(
         step.name,
         step.formula,
         pick(step.value, shape, index),
         dtype,
         step.note,
-        step.taps(index) if step.taps else None,
+        taps,
         step.decides,
     )
 
@@ -184,6 +186,9 @@ def trace(graph: Graph, inputs: Mapping[str, Array], scheme: "Scheme") -> Trace:
 
     tensors: dict[str, Array] = {**graph.constants, **inputs}
     dtypes: dict[str, str] = {name: dtype_name(value.dtype) for name, value in tensors.items()}
+    for name, dtype in dtypes.items():
+        if dtype not in DTYPES:
+            raise TraceError(f"{name} is of {dtype}, which is no number; only numbers are traced")
     traced: list[NodeTrace] = []
     for node in graph.nodes:
         operator = operator_for(node, scheme)

@@ -7,6 +7,7 @@ import numpy as np
 
 from qlab.arithmetic import EXACT, elementwise
 from qlab.ops import Call, Operator
+from qlab.ops.parameters import per_tensor
 from qlab.qtypes import Array
 from qlab.trace import Step
 
@@ -18,7 +19,7 @@ def _limit(call: Call, name: str) -> Array | None:
     value = call.optional(name)
     if value is None and name in call.node.attributes:
         value = np.asarray(call.attribute(name), np.float32)
-    return value
+    return None if value is None else per_tensor(name, value)
 
 
 def clip(value: Array, low: Array | None, high: Array | None) -> Array:

@@ -26,7 +26,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     value = yield from scheme.contract(lowered.contraction)
     formula = "accumulator"
     if call.optional("B") is not None:
-        value = add(value, per_channel(reals(call, "B"), value.ndim))
+        value = add(value, per_channel("B", reals(call, "B"), value))
         formula = "accumulator + B"
         yield Step("with_bias", formula, value)
     value, formula = activated(call, value, formula)

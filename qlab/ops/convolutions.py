@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from qlab.errors import TraceError
 from qlab.lowering import Window, filters, patches, tap_positions, to_channels_first, window
 from qlab.ops import Call
 from qlab.qtypes import Array
@@ -33,7 +34,7 @@ def convolution(
     """Lower a convolution.
 
     Args:
-        x: channels first. x_zero_point: shape (), also what padding holds. w_zero_point: () or (M,).
+        x: channels first. x_zero_point: shape (), also what padding holds. w_zero_point: one entry, or M.
         channels_last: arrange the result as (N, spatial…, M).
     """
     geometry = window(call.attribute, x.shape, w.shape)
@@ -45,9 +46,9 @@ def convolution(
         return np.moveaxis(first, 1, -1) if channels_last else first
 
     group = geometry.group
-    zero_points = w_zero_point
-    if w_zero_point.size == m and w_zero_point.ndim == 1:
-        zero_points = w_zero_point.reshape(1, group, 1, m // group)
+    zero_points = of_channels("w_zero_point", w_zero_point, m)
+    if zero_points.ndim:
+        zero_points = zero_points.reshape(1, group, 1, m // group)
     contraction = Contraction(
         patches(x, x_zero_point, geometry, channel_major=channel_major),
         filters(w, geometry, channel_major=channel_major),
@@ -61,8 +62,20 @@ def convolution(
     return Convolution(contraction, geometry, w.shape[1] == 1 and m == group)
 
 
-def per_channel(parameter: Array, rank: int, *, channels_last: bool = False) -> Array:
-    """(M,) → (M, 1, …) beside a channels-first tensor of ``rank`` axes; one entry stays a scalar."""
-    if parameter.size == 1:
-        return parameter.reshape(())
-    return parameter if channels_last else parameter.reshape(-1, *(1,) * (rank - 2))
+def of_channels(name: str, parameter: Array, m: int) -> Array:
+    """A parameter as () where it has one entry, else as (M,). Raises TraceError where it has neither 1 nor M."""
+    if parameter.size not in (1, m):
+        raise TraceError(
+            f"{name} has {parameter.size} entries; 1 or w's {m} output channels are allowed"
+        )
+    return parameter.reshape(() if parameter.size == 1 else (m,))
+
+
+def per_channel(
+    name: str, parameter: Array, result: Array, *, channels_last: bool = False
+) -> Array:
+    """A parameter of one entry or M in a shape that broadcasts to a convolution's result (N, M, …) or (N, …, M)."""
+    value = of_channels(name, parameter, result.shape[-1 if channels_last else 1])
+    return (
+        value if channels_last or not value.ndim else value.reshape(-1, *(1,) * (result.ndim - 2))
+    )

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     q = quantized(
-        call, "x", "x", call.attribute("axis", 1), block_size=call.attribute("block_size", 0)
+        call,
+        "x",
+        "x",
+        call.attribute("axis", 1),
+        block_size=call.attribute("block_size", 0),
+        bits=32,
     )
     dtype = type_attribute(call, "output_dtype") or call.dtype("x_scale")
     if dtype not in ("float16", "bfloat16", "float32"):
-        raise TraceError(f"dequantizing to {dtype} has no arithmetic; float16, bfloat16, float32 have")
+        raise TraceError(
+            f"dequantizing to {dtype} has no arithmetic; float16, bfloat16, float32 have"
+        )
     yield from scheme.dequantize(q, call.output, dtype)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.trace import Step
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     value = call["input"]
     axis = call.attribute("axis", 1)
+    if not -value.ndim <= axis <= value.ndim:
+        raise TraceError(f"axis {axis} is outside an input of rank {value.ndim}")
     axis = axis + value.ndim if axis < 0 else axis
     rows, columns = math.prod(value.shape[:axis]), math.prod(value.shape[axis:])
     flat = value.reshape(rows, columns)

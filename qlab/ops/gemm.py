@@ -8,8 +8,8 @@ import numpy as np
 from qlab.arithmetic import add, mul
 from qlab.ops import Call, Operator
 from qlab.ops.activations import activated
-from qlab.ops.matrices import matrix_contraction
-from qlab.ops.parameters import reals
+from qlab.ops.matrices import matrix_contraction, transposed
+from qlab.ops.parameters import reals, spread
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    a, b = reals(call, "A"), reals(call, "B")
-    if call.attribute("transA", 0):
-        a = a.T
-    if call.attribute("transB", 0):
-        b = b.T
+    a = transposed(call, "transA", "A", reals(call, "A"))
+    b = transposed(call, "transB", "B", reals(call, "B"))
     zero = np.zeros((), np.int64)
     value = yield from scheme.contract(matrix_contraction(a, b, zero, zero, names=("A", "B")))
     alpha = scheme.real(np.asarray(call.attribute("alpha", 1.0), np.float32))
@@ -30,7 +27,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         value, formula = mul(alpha, value), "alpha · accumulator"
         yield Step("scaled_by_alpha", formula, value)
     if call.optional("C") is not None:
-        term = reals(call, "C")
+        term = spread("C", reals(call, "C"), value.shape)
         beta = scheme.real(np.asarray(call.attribute("beta", 1.0), np.float32))
         if beta[()] != 1:
             term = mul(beta, term)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qlab.arithmetic import add
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import codes, reals, zero_point
+from qlab.ops.parameters import codes, reals, spread, zero_point
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -28,11 +28,15 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
             constant_rhs=call.is_constant("B"),
         )
     )
-    scales = (("a_scale", per_row(call["a_scale"])), ("b_scale", per_column(call["b_scale"])))
+    scales = (
+        ("a_scale", spread("a_scale", per_row(call["a_scale"]), total.shape)),
+        ("b_scale", spread("b_scale", per_column(call["b_scale"]), total.shape)),
+    )
     bias = call.optional("bias")
     value = yield from scheme.rescale(total, scales, "" if bias is not None else call.output)
     if bias is not None:
-        yield Step("output", "scaled + bias", add(value, reals(call, "bias")), tensor=call.output)
+        value = add(value, spread("bias", reals(call, "bias"), value.shape))
+        yield Step("output", "scaled + bias", value, tensor=call.output)
 
 
 OPERATOR = Operator(

@@ -4,6 +4,7 @@ import numpy as np
 
 from qlab.errors import TraceError
 from qlab.ops import Call
+from qlab.ops.parameters import spread
 from qlab.qtypes import Array
 from qlab.schemes import Contraction
 
@@ -50,8 +51,8 @@ def matrix_contraction(
     return Contraction(
         lhs,
         rhs,
-        a_zero_point,
-        b_zero_point,
+        spread(f"{names[0]}'s zero point", a_zero_point, (*lhs.shape[:-1], 1)),
+        spread(f"{names[1]}'s zero point", b_zero_point, (*rhs.shape[:-2], 1, rhs.shape[-1])),
         arrange,
         ("k",),
         tuple((i,) for i in range(k)),
@@ -59,6 +60,13 @@ def matrix_contraction(
         pairs=pairs,
         constant_rhs=constant_rhs,
     )
+
+
+def transposed(call: Call, attribute: str, name: str, matrix: Array) -> Array:
+    """The operand of a Gemm, transposed where the attribute says so. Raises TraceError where it is no matrix."""
+    if matrix.ndim != 2:
+        raise TraceError(f"{name} has the shape {list(matrix.shape)}; it must have two axes")
+    return matrix.T if call.attribute(attribute, 0) else matrix
 
 
 def is_pair_product(call: Call, unsigned: str, signed: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from qlab.arithmetic import to_float
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.qtypes import dtype_name, is_float
+from qlab.qtypes import DTYPES, Array, dtype_name, is_float
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     from qlab.engines.onnx_reference import opaque
 
-    arrays = []
+    arrays: list[Array | None] = []
     for name in call.node.inputs:
         if not name:
             arrays.append(None)
@@ -30,6 +30,10 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     for name, result in zip(call.node.outputs, results, strict=False):
         if not name:
             continue
+        if dtype_name(result.dtype) not in DTYPES:
+            raise TraceError(
+                f"its output {name} is {dtype_name(result.dtype)}; only numbers are traced"
+            )
         yield Step(
             name="output",
             formula=f"{call.node.op_type}({', '.join(n for n in call.node.inputs if n)})",

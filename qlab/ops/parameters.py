@@ -6,46 +6,73 @@ import onnx
 from qlab.errors import TraceError
 from qlab.lowering import along_axis
 from qlab.ops import Call
-from qlab.qtypes import ALIASES, Array, is_float, is_integer
+from qlab.qtypes import Array, dtype_name, is_integer
 from qlab.schemes import Quantized, Target
-from qlab.trace import Index
+from qlab.trace import Index, broadcasts
+
+REALS = ("float16", "bfloat16", "float32", "float64")
 
 
-def codes(call: Call, name: str) -> Array:
-    """An input of codes as int64. Raises TraceError where it has no integer type."""
+def codes(call: Call, name: str, *, bits: int = 16) -> Array:
+    """An input of codes as int64. Raises TraceError where it is no integer of at most ``bits`` bits.
+
+    With 16 bits no sum of products can leave int64; biases and what DequantizeLinear reads have 32.
+    """
     value = call[name]
-    if not is_integer(value.dtype):
-        raise TraceError(f"{name} is {call.dtype(name)}; only integer codes have arithmetic here")
+    if not is_integer(value.dtype) or 8 * value.dtype.itemsize > bits:
+        raise TraceError(
+            f"{name} is {call.dtype(name)}; only integers of up to {bits} bits have arithmetic here"
+        )
     return value.astype(np.int64)
 
 
 def reals(call: Call, name: str) -> Array:
     """An input of reals as the scheme's numbers. Raises TraceError where it has an integer type."""
-    if not is_float(call.dtype(name)):
-        raise TraceError(f"{name} is {call.dtype(name)}; only float types have arithmetic here")
+    if call.dtype(name) not in REALS:
+        raise TraceError(
+            f"{name} is {call.dtype(name)}; only {', '.join(REALS)} have arithmetic here"
+        )
     return call.scheme.real(call[name])
 
 
-def zero_point(call: Call, name: str) -> Array:
+def zero_point(call: Call, name: str, *, bits: int = 16) -> Array:
     """A zero point input as int64; 0 where it is absent."""
-    return np.asarray(0, np.int64) if call.optional(name) is None else codes(call, name)
+    return np.asarray(0, np.int64) if call.optional(name) is None else codes(call, name, bits=bits)
+
+
+def spread(name: str, parameter: Array, shape: Index) -> Array:
+    """The parameter itself. Raises TraceError where it does not broadcast to a tensor of ``shape`` as it is.
+
+    numpy would let a parameter of more entries widen the result instead.
+    """
+    if not broadcasts(parameter.shape, shape):
+        raise TraceError(
+            f"{name} of the shape {list(parameter.shape)} does not fit a tensor of the shape {list(shape)}"
+        )
+    return parameter
 
 
 def per_tensor(name: str, parameter: Array) -> Array:
     """A scale or zero point of one entry, as shape (). Raises TraceError where it has more, or none."""
     if parameter.size != 1:
-        raise TraceError(f"{name} has {parameter.size} entries; one for the whole tensor is allowed")
+        raise TraceError(
+            f"{name} has {parameter.size} entries; one for the whole tensor is allowed"
+        )
     return parameter.reshape(())
 
 
-def quantized(call: Call, name: str, prefix: str, axis: int, *, block_size: int = 0) -> Quantized:
+def quantized(
+    call: Call, name: str, prefix: str, axis: int, *, block_size: int = 0, bits: int = 16
+) -> Quantized:
     """The operand ``name`` with ``prefix``_scale and ``prefix``_zero_point, spread along ``axis``."""
-    values = codes(call, name)
+    values = codes(call, name, bits=bits)
     return Quantized(
         prefix,
         values,
         along_axis(call[f"{prefix}_scale"], axis, values.shape, block_size),
-        along_axis(zero_point(call, f"{prefix}_zero_point"), axis, values.shape, block_size),
+        along_axis(
+            zero_point(call, f"{prefix}_zero_point", bits=bits), axis, values.shape, block_size
+        ),
     )
 
 
@@ -63,7 +90,7 @@ def target(
     return Target(
         prefix,
         along_axis(call[f"{prefix}_scale"], axis, shape, block_size),
-        along_axis(zero_point(call, f"{prefix}_zero_point"), axis, shape, block_size),
+        along_axis(zero_point(call, f"{prefix}_zero_point", bits=32), axis, shape, block_size),
         dtype,
         call.output,
         precision,
@@ -75,8 +102,10 @@ def type_attribute(call: Call, name: str) -> str:
     number = call.attribute(name, 0)
     if not number:
         return ""
-    dtype = str(onnx.TensorProto.DataType.Name(number)).lower()
-    return ALIASES.get(dtype, dtype)
+    try:
+        return dtype_name(onnx.helper.tensor_dtype_to_np_dtype(number))
+    except (KeyError, TypeError):
+        raise TraceError(f"{name} is {number!r}, which is no data type of ONNX's") from None
 
 
 def output_dtype(call: Call, zero_point_name: str, default: str = "uint8") -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qlab.ops import Call, Operator
-from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column
-from qlab.ops.parameters import codes, output_dtype, per_tensor, zero_point
+from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, transposed
+from qlab.ops.parameters import codes, output_dtype, per_tensor, spread, zero_point
+from qlab.qtypes import Array
 from qlab.schemes import Target
 from qlab.trace import Step
 
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    a, b = codes(call, "A"), codes(call, "B")
-    if call.attribute("transA", 0):
-        a = a.T
-    if call.attribute("transB", 0):
-        b = b.T
+    a = transposed(call, "transA", "A", codes(call, "A"))
+    b = transposed(call, "transB", "B", codes(call, "B"))
     total = yield from scheme.accumulate(
         matrix_contraction(
             a,
@@ -33,13 +31,14 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         )
     )
     if call.optional("C") is not None:
-        total = np.asarray(total + codes(call, "C"))
+        total = np.asarray(total + spread("C", codes(call, "C", bits=32), total.shape))
         yield Step(
             "with_bias", "accumulator + C", total, note="C is taken in steps of a_scale · b_scale"
         )
     alpha = np.asarray(call.attribute("alpha", 1.0), np.float32)
     a_scale = per_tensor("a_scale", call["a_scale"])
-    scales = (("a_scale", a_scale), ("b_scale", per_column(call["b_scale"])))
+    b_scale = spread("b_scale", per_column(call["b_scale"]), total.shape)
+    scales: tuple[tuple[str, Array], ...] = (("a_scale", a_scale), ("b_scale", b_scale))
     if alpha != 1:
         scales = (("alpha", alpha), *scales)
     y_scale = call.optional("y_scale")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.ops.convolutions import convolution, per_channel
 from qlab.ops.matrices import is_pair_product
@@ -28,14 +27,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     if last:
         x = np.moveaxis(x, -1, 1)
     w_zero_point = zero_point(call, "w_zero_point")
-    for name in ("w_scale", "w_zero_point"):
-        value = call.optional(name)
-        if value is not None and value.size not in (1, w.shape[0]):
-            raise TraceError(
-                f"{name} has {value.size} entries; 1 or w's {w.shape[0]} output channels are allowed"
-            )
-    if w_zero_point.size == 1:
-        w_zero_point = w_zero_point.reshape(())
     lowered = convolution(
         call,
         x,
@@ -55,14 +46,13 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     )
     total = yield from scheme.accumulate(contraction)
     if call.optional("B") is not None:
-        total = np.asarray(
-            total + per_channel(codes(call, "B"), total.ndim, channels_last=last)
-        )
+        bias = codes(call, "B", bits=32)
+        total = np.asarray(total + per_channel("B", bias, total, channels_last=last))
         note = "B is taken in steps of x_scale · w_scale"
         yield Step("with_bias", "accumulator + B", total, note=note)
     scales = (
         ("x_scale", per_tensor("x_scale", call["x_scale"])),
-        ("w_scale", per_channel(call["w_scale"], total.ndim, channels_last=last)),
+        ("w_scale", per_channel("w_scale", call["w_scale"], total, channels_last=last)),
     )
     target = Target(
         "y",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import codes, output_dtype, zero_point
+from qlab.ops.parameters import codes, output_dtype, spread, zero_point
 from qlab.schemes import Target
 from qlab.trace import Step
 
@@ -25,11 +25,14 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
             constant_rhs=call.is_constant("b"),
         )
     )
-    scales = (("a_scale", per_row(call["a_scale"])), ("b_scale", per_column(call["b_scale"])))
+    scales = (
+        ("a_scale", spread("a_scale", per_row(call["a_scale"]), total.shape)),
+        ("b_scale", spread("b_scale", per_column(call["b_scale"]), total.shape)),
+    )
     target = Target(
         "y",
-        per_row(call["y_scale"]),
-        per_row(zero_point(call, "y_zero_point")),
+        spread("y_scale", per_row(call["y_scale"]), total.shape),
+        spread("y_zero_point", per_row(zero_point(call, "y_zero_point")), total.shape),
         output_dtype(call, "y_zero_point", call.dtype("a")),
         call.output,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.trace import Step
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     value = call["data"]
     wanted = [int(n) for n in call["shape"].reshape(-1)]
+    if any(n < -1 for n in wanted):
+        raise TraceError(f"shape {wanted} has an entry below -1")
     if not call.attribute("allowzero", 0):
         wanted = [value.shape[i] if n == 0 and i < value.ndim else n for i, n in enumerate(wanted)]
     yield Step(

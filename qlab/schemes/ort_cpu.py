@@ -103,7 +103,7 @@ class OrtCpu:
         high = f32(np.max(values, initial=0))
         yield Step("minimum", "min(0, min(x))", low)
         yield Step("maximum", "max(0, max(x))", high)
-        y_scale = f32(f32(high - low) / np.float32(255)) if high != low else f32(1)
+        y_scale = f32(f32(high - low) / np.float32(255)) if high != low else np.ones((), np.float32)
         note = "1 where maximum = minimum" if high == low else ""
         yield Step(
             "y_scale", "f32(f32(maximum - minimum) / 255)", y_scale, tensor=tensors[1], note=note
@@ -239,7 +239,7 @@ class OrtCpu:
         m_a, m_b = (np.rint(f32(r * np.float32(2.0**shift))).astype(np.int64) for r in (r_a, r_b))
         yield Step(f"m{a.name}", f"rint(r{a.name} · 2^shift)", m_a)
         yield Step(f"m{b.name}", f"rint(r{b.name} · 2^shift)", m_b)
-        acc = (a.codes - a.zero_point) * m_a + (b.codes - b.zero_point) * m_b
+        acc: Array = (a.codes - a.zero_point) * m_a + (b.codes - b.zero_point) * m_b
         formula = f"({a.name} - {a.zero_point_name})·m{a.name} + ({b.name} - {b.zero_point_name})·m{b.name}"
         yield Step("accumulator", formula, acc)
         # The position on the code axis, exactly: a float64 holds 2^31 / 2^31 without loss.

@@ -61,7 +61,9 @@ def form(case: Case, rejected: Mapping[str, Rejected]) -> dict[str, Any]:
     rest = [n for n in (*case.graph.inputs, *case.graph.constants) if n not in listed]
     if rest:
         tensors = [_tensor(case, name, rejected) for name in dict.fromkeys(rest)]
-        groups.append({"title": "not read by a node", "outputs": "", "tensors": tensors, "attributes": []})
+        groups.append(
+            {"title": "not read by a node", "outputs": "", "tensors": tensors, "attributes": []}
+        )
     return {"groups": [g for g in groups if g["tensors"] or g["attributes"]]}
 
 
@@ -80,8 +82,12 @@ def _tensor(case: Case, name: str, rejected: Mapping[str, Rejected]) -> dict[str
         "fed": name in case.inputs,
         "float": is_float(value.dtype),
         "columns": columns,
-        "rows": [row_label(value.shape, row) for row in range(rows)] if rows > 1 and value.ndim > 1 else [],
-        "cells": [_cell(name, value, flat, rejected) for flat in range(value.size)] if inline else None,
+        "rows": [row_label(value.shape, row) for row in range(rows)]
+        if rows > 1 and value.ndim > 1
+        else [],
+        "cells": [_cell(name, value, flat, rejected) for flat in range(value.size)]
+        if inline
+        else None,
         "summary": "" if inline else summary(value),
         "errors": _errors(name, value, rejected),
     }
@@ -191,12 +197,14 @@ def parse_attribute(typed: str, node: Node, name: str, opset: Mapping[str, int])
         value = ast.literal_eval(words.replace("−", "-"))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = words
-    wanted = {"INT": int, "FLOAT": (int, float)}.get(kind)
+    wanted: Any = {"INT": int, "FLOAT": (int, float)}.get(kind)
     if wanted is not None:
         if isinstance(value, wanted) and not isinstance(value, bool):
             return float(value) if kind == "FLOAT" else value
-        raise CaseError(f"{words!r} is not {'an integer' if kind == 'INT' else 'a number'}, which {name} is")
-    entry = {"INTS": int, "FLOATS": (int, float), "STRINGS": str}.get(kind)
+        raise CaseError(
+            f"{words!r} is not {'an integer' if kind == 'INT' else 'a number'}, which {name} is"
+        )
+    entry: Any = {"INTS": int, "FLOATS": (int, float), "STRINGS": str}.get(kind)
     if entry is not None:
         listed = tuple(value) if isinstance(value, (list, tuple)) else (value,)
         if all(isinstance(v, entry) and not isinstance(v, bool) for v in listed):

@@ -77,11 +77,15 @@ def parse_index(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     parts = [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
     example = ",".join("0" for _ in shape) or "empty"
     if not all(part.isdigit() for part in parts) or len(parts) != len(shape):
-        raise CaseError(f"{text.strip()!r} is not an element of a tensor of shape {list(shape)}: write e.g. {example}")
+        raise CaseError(
+            f"{text.strip()!r} is not an element of a tensor of shape {list(shape)}: write e.g. {example}"
+        )
     index = tuple(int(part) for part in parts)
     for axis, (position, size) in enumerate(zip(index, shape, strict=True)):
         if position >= size:
-            raise CaseError(f"{position} is outside axis {axis}, which has {size} entries (0 to {size - 1})")
+            raise CaseError(
+                f"{position} is outside axis {axis}, which has {size} entries (0 to {size - 1})"
+            )
     return index
 
 
@@ -107,7 +111,9 @@ def _parse_code(shown: str, typed: str, dtype: Any) -> Any:
         raise CaseError(f"{shown!r} is not an integer: {_allowed(dtype)}") from None
     low, high = bounds(dtype)
     if not low <= code <= high:
-        raise CaseError(f"{integer(code)} is outside {dtype_name(dtype)}: {integer(low)} to {integer(high)}")
+        raise CaseError(
+            f"{integer(code)} is outside {dtype_name(dtype)}: {integer(low)} to {integer(high)}"
+        )
     return np.asarray(code, np.int64).astype(dtype)[()]
 
 
@@ -124,8 +130,10 @@ def _parse_real(shown: str, typed: str, dtype: Any) -> Any:
         raise CaseError(f"{shown!r} is not a number{hint}: {_allowed(dtype)}") from None
     value = round_to(exact, dtype)
     if not np.isfinite(value):
-        largest = ml_dtypes.finfo(dtype).max
-        raise CaseError(f"{shown} is beyond {dtype_name(dtype)}, whose largest is {show(dtype.type(largest))}; write inf for infinity")
+        largest = ml_dtypes.finfo(dtype).max  # type: ignore[no-untyped-call]
+        raise CaseError(
+            f"{shown} is beyond {dtype_name(dtype)}, whose largest is {show(dtype.type(largest))}; write inf for infinity"
+        )
     if exact == 0 and typed.startswith("-"):
         return np.asarray(-0.0).astype(dtype)[()]
     return value

@@ -115,7 +115,8 @@ class _Parser:
                 self._next()
                 arguments.append(self.sum())
             self._close()
-            return rf"\operatorname{{{_escape(token)}}}\!\left({',\\, '.join(arguments)}\right)"
+            joined = r",\, ".join(arguments)
+            return rf"\operatorname{{{_escape(token)}}}\!\left({joined}\right)"
         return _name(token)
 
     def _close(self) -> None:

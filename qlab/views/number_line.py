@@ -66,7 +66,9 @@ def points(runs: Sequence[SchemeRun], tensor: str, index: Index) -> tuple[Point,
         if value is None:
             continue
         label = f"{run.scheme} ({run.cpu})" if run.cpu else run.scheme
-        found.append(Point(run.scheme, label, value, show(deciding[-1].value), show(steps[-1].value)))
+        found.append(
+            Point(run.scheme, label, value, show(deciding[-1].value), show(steps[-1].value))
+        )
     return tuple(found)
 
 
@@ -86,8 +88,12 @@ def axes(shown: Sequence[Point]) -> tuple[Axis, ...]:
     tie = Fraction(math.floor(values[0])) + Fraction(1, 2)
     low, high = min(*values, tie), max(*values, tie)
     margin = max(Fraction(3, 4), (high - low) / 8)
-    wide = Axis(low - margin, high + margin, _code_ticks(low - margin, high + margin), "codes and ties")
-    distances = sorted({abs(value - tie) for value in values} | {abs(a - b) for a in values for b in values})
+    wide = Axis(
+        low - margin, high + margin, _code_ticks(low - margin, high + margin), "codes and ties"
+    )
+    distances = sorted(
+        {abs(value - tie) for value in values} | {abs(a - b) for a in values for b in values}
+    )
     smallest = next((d for d in distances if d > 0), None)
     if smallest is None or smallest > (wide.high - wide.low) * ZOOM_BELOW:
         return (wide,)
@@ -97,7 +103,15 @@ def axes(shown: Sequence[Point]) -> tuple[Axis, ...]:
     center = tie
     ulp = Fraction(float(np.spacing(np.float32(abs(float(tie))))))
     half = max(*(abs(value - center) for value in near), ulp) * Fraction(17, 10)
-    return (wide, Axis(center - half, center + half, _float32_ticks(center, half, ulp), _zoom_caption(half, ulp)))
+    return (
+        wide,
+        Axis(
+            center - half,
+            center + half,
+            _float32_ticks(center, half, ulp),
+            _zoom_caption(half, ulp),
+        ),
+    )
 
 
 def number_line(shown: Sequence[Point]) -> str:
@@ -113,10 +127,13 @@ def _code_ticks(low: Fraction, high: Fraction) -> tuple[Tick, ...]:
         stride = 10 ** max(1, len(str((last - first) // 6)) - 1)
         stride *= max(1, math.ceil((last - first) / stride / 8))
         start = first - first % stride + stride
-        return tuple(Tick(Fraction(code), integer(code), "code") for code in range(start, last + 1, stride))
+        return tuple(
+            Tick(Fraction(code), integer(code), "code") for code in range(start, last + 1, stride)
+        )
     every = 1 if last - first <= 8 else 4
     codes = [
-        Tick(Fraction(code), integer(code) if code % every == 0 else "", "code") for code in range(first, last + 1)
+        Tick(Fraction(code), integer(code) if code % every == 0 else "", "code")
+        for code in range(first, last + 1)
     ]
     few = last - first <= 4
     ties = [
@@ -144,7 +161,8 @@ def _zoom_caption(half: Fraction, ulp: Fraction) -> str:
 
 def _axis(axis: Axis, shown: Sequence[Point]) -> str:
     ticks = "".join(
-        f'<span class="tick {tick.kind}" style="left:{axis.percent(tick.at):.3f}%"></span>' for tick in axis.ticks
+        f'<span class="tick {tick.kind}" style="left:{axis.percent(tick.at):.3f}%"></span>'
+        for tick in axis.ticks
     )
     labels = "".join(
         f'<span class="at {tick.kind}" style="left:{axis.percent(tick.at):.3f}%">{text(tick.label)}</span>'

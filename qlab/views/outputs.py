@@ -8,8 +8,9 @@ import numpy as np
 
 from qlab.compare import Comparison
 from qlab.engines.results import EngineRun, RunStatus
+from qlab.graph import same_graph
 from qlab.qtypes import Array, dtype_name
-from qlab.report import Report, SchemeRun, run_label, same_graph
+from qlab.report import Report, SchemeRun, run_label
 from qlab.trace import Index
 from qlab.views.markup import index_text
 from qlab.views.numbers import difference, integer, show, steps
@@ -70,7 +71,11 @@ def sources(report: Report) -> tuple[Source, ...]:
 
 def _scheme_source(run: SchemeRun, same: bool = True) -> Source:
     name = f"{run.scheme} ({run.cpu})" if run.cpu else run.scheme
-    note = "" if run.of == "given" or same else ("of the fused form" if run.of == "fused" else f"of the graph at {run.of}")
+    note = (
+        ""
+        if run.of == "given" or same
+        else ("of the fused form" if run.of == "fused" else f"of the graph at {run.of}")
+    )
     outputs = dict(run.trace.outputs) if run.trace else {}
     return Source(run.label, name, run.scheme, outputs, run.message, run.of, run.cpu, note)
 
@@ -124,7 +129,10 @@ def table_data(report: Report, output: str, picked: Index, source: str) -> dict[
         "size": size,
         "columns": max(1, columns),
         "mode": "table" if size <= SIDE_BY_SIDE else ("grid" if size <= WHOLE else "list"),
-        "elements": [{"index": _unravel(i, shape), "label": index_text("", _unravel(i, shape)) or output} for i in flat],
+        "elements": [
+            {"index": _unravel(i, shape), "label": index_text("", _unravel(i, shape)) or output}
+            for i in flat
+        ],
         "sources": rows,
         "picked": list(picked),
         "source": source,
@@ -166,7 +174,9 @@ def _source_data(
     fits = value is not None and value.shape == shape
     codes = _codes(source, compared, reference, value) if fits else None
     differences = (
-        compared.differences.reshape(-1) if compared is not None and compared.size == int(np.prod(shape, dtype=np.int64)) else None
+        compared.differences.reshape(-1)
+        if compared is not None and compared.size == int(np.prod(shape, dtype=np.int64))
+        else None
     )
     return {
         "label": source.label,
@@ -176,10 +186,16 @@ def _source_data(
         "sign": SCHEMES[source.kind].sign,
         "state": state,
         "summary": words,
-        "values": [show(value.reshape(-1)[i]) for i in flat] if fits and value is not None else None,
+        "values": [show(value.reshape(-1)[i]) for i in flat]
+        if fits and value is not None
+        else None,
         "codes": [integer(codes[i]) for i in flat] if codes is not None else None,
-        "differences": [int(differences[i]) for i in flat] if differences is not None and compared and compared.mismatches else None,
-        "words": [difference(int(differences[i])) for i in flat] if differences is not None and compared and compared.mismatches else None,
+        "differences": [int(differences[i]) for i in flat]
+        if differences is not None and compared and compared.mismatches
+        else None,
+        "words": [difference(int(differences[i])) for i in flat]
+        if differences is not None and compared and compared.mismatches
+        else None,
     }
 
 
@@ -188,7 +204,13 @@ def _codes(
 ) -> Array | None:
     """Codes behind a real output, flat; None where the output is codes itself or has none."""
     known = compared or reference
-    if known is None or known.unit != "step" or known.codes == known.output or value is None or known.size < 0:
+    if (
+        known is None
+        or known.unit != "step"
+        or known.codes == known.output
+        or value is None
+        or known.size < 0
+    ):
         return None
     if compared is not None:
         return compared.actual_codes.reshape(-1)
@@ -201,7 +223,11 @@ def _summary(source: Source, value: Array | None, compared: Comparison | None) -
     if value is None:
         return "failed", source.message or "no output"
     if compared is None:
-        return ("reference", "reference") if source.label in ("exact", "expected") else ("unknown", "not compared")
+        return (
+            ("reference", "reference")
+            if source.label in ("exact", "expected")
+            else ("unknown", "not compared")
+        )
     if compared.size < 0:
         return "differs", f"≠ {compared.why}"
     if compared.equal:

@@ -82,7 +82,9 @@ def css_variables() -> str:
 def _formula_rule(role: str) -> str:
     """Exchange a role's literal colour inside KaTeX for the theme's."""
     red, green, blue = (int(ROLES[role].light[i : i + 2], 16) for i in (1, 3, 5))
-    selector = f".katex [style*='rgb({red}, {green}, {blue})'],.katex [style*='{ROLES[role].light}']"
+    selector = (
+        f".katex [style*='rgb({red}, {green}, {blue})'],.katex [style*='{ROLES[role].light}']"
+    )
     return f"{selector}{{color:var(--q-{role.replace('_', '-')})!important}}"
 
 

@@ -77,7 +77,7 @@ def _row(taps: Taps, k: int, view: str) -> str:
     lost = taps.lost[k]
     word = f"≠ saturated, lost {signed(f'{lost:,}')}" if lost != 0 else ""
     cells = "".join(f'<td class="num">{text(show(value, view))}</td>' for value in values)
-    return f'<tr{" class=parts" if word else ""}>{cells}<td>{text(word)}</td></tr>'
+    return f"<tr{' class=parts' if word else ''}>{cells}<td>{text(word)}</td></tr>"
 
 
 def _gap(count: int) -> str:

@@ -34,7 +34,9 @@ class Row:
     _noted: tuple[tuple[str, str], ...] = ()
 
 
-def trace_rows(runs: Sequence[SchemeRun], tensor: str, index: Index, parting: str = "") -> tuple[Row, ...]:
+def trace_rows(
+    runs: Sequence[SchemeRun], tensor: str, index: Index, parting: str = ""
+) -> tuple[Row, ...]:
     """The steps of several schemes at one element, aligned by their names.
 
     Args:
@@ -78,7 +80,9 @@ def merge_names(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def trace_markdown(runs: Sequence[SchemeRun], rows: Sequence[Row], view: str = "decimal", caption: str = "") -> str:
+def trace_markdown(
+    runs: Sequence[SchemeRun], rows: Sequence[Row], view: str = "decimal", caption: str = ""
+) -> str:
     """An HTML table for Markdown, whose formulas (set off by blank lines) KaTeX typesets."""
     heads = "".join(f'<th scope="col" class="num">{_scheme_head(run)}</th>' for run in runs)
     body = "".join(_row(runs, row, view) for row in rows)
@@ -99,7 +103,9 @@ def _row(runs: Sequence[SchemeRun], row: Row, view: str) -> str:
     role = role_of(row.name)
     mark = '<span class="q-part">▶ part here</span>' if row.parts else ""
     name = f'{sign(ROLES[role].sign, "c-" + role)} <span class="c-{role}">{text(row.name)}</span> {mark}'
-    formulas = "".join(_formula(scheme, formula, len(row.formulas) > 1) for scheme, formula in row.formulas)
+    formulas = "".join(
+        _formula(scheme, formula, len(row.formulas) > 1) for scheme, formula in row.formulas
+    )
     notes = "".join(tag("div", text(note), css="q-note") for _, note in row.notes)
     first = next((s for s in row.steps if s is not None), None)
     cells = "".join(_cell(step, first, view) for step in row.steps)

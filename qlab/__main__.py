@@ -1,0 +1,259 @@
+"""The command line: ``python -m qlab run | trace | export | gallery``. The same verbs as the pages."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from qlab import __version__
+from qlab.errors import CaseError, QlabError
+
+LEVEL_NAMES = {
+    "DISABLE_ALL": "ORT_DISABLE_ALL",
+    "BASIC": "ORT_ENABLE_BASIC",
+    "EXTENDED": "ORT_ENABLE_EXTENDED",
+    "ALL": "ORT_ENABLE_ALL",
+}
+EQUAL, DIFFERS, WRONG, FAILED = 0, 1, 2, 3
+STATUS = """exit status:
+  0  all compared codes agree with exact arithmetic
+  1  some differ
+  2  the case or the arguments are wrong (one line says what, where, and the way out)
+  3  ONNX Runtime rejected the case, crashed or timed out"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, exit status 2."""
+        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except QlabError as error:
+        print(f"qlab {options.verb}: {error}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        print(f"qlab {options.verb}: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone, as with `| head`: nothing is left to say
+        return EQUAL
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m qlab",
+        description="What a quantized ONNX operator computes, exactly, and where ONNX Runtime parts from it.",
+        epilog=STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"qlab {__version__}")
+    verbs = parser.add_subparsers(
+        dest="verb", required=True, metavar="run | trace | export | gallery"
+    )
+
+    run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
+    trace = _verb(verbs, "trace", _trace, "every step of one element, in every scheme")
+    trace.add_argument(
+        "--element",
+        metavar="I,J,…",
+        help="index in the output, 0,0,0,0; else the first that differs",
+    )
+    trace.add_argument("--output", metavar="NAME", help="which tensor; else the first graph output")
+    trace.add_argument(
+        "--graph",
+        metavar="WHICH",
+        help="given, fused, or a level: the graph that ONNX Runtime ran there; else the one that differs",
+    )
+    trace.add_argument(
+        "--view",
+        choices=("decimal", "hexadecimal", "exact"),
+        default="decimal",
+        help="how numbers are written",
+    )
+    export = _verb(
+        verbs, "export", _export, "write script, test, report, model and data; run the script"
+    )
+    export.add_argument("--out", metavar="DIR", required=True, help="the folder to write to")
+    for verb in (run, trace, export):
+        _engine_options(verb)
+    gallery = verbs.add_parser("gallery", help="list the known cases")
+    gallery.add_argument("--json", action="store_true", help="one JSON object")
+    gallery.set_defaults(command=_gallery)
+    return parser
+
+
+def _verb(verbs: Any, name: str, command: Any, words: str) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=words,
+        description=words,
+        epilog=STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_argument(
+        "case",
+        metavar="CASE",
+        help="a gallery name, a JSON file, an ONNX test-case folder or its .zip, or a link",
+    )
+    verb.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    verb.set_defaults(command=command)
+    return verb
+
+
+def _engine_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--level",
+        action="append",
+        metavar="LEVEL",
+        help="graph optimization level, such as ORT_ENABLE_ALL or ALL; may be given more than once; "
+        "else ORT_DISABLE_ALL and ORT_ENABLE_ALL",
+    )
+    verb.add_argument(
+        "--cpu",
+        default="this",
+        choices=("this", "avx2", "sse"),
+        help="avx2 and sse are emulated by qemu-user",
+    )
+    verb.add_argument(
+        "--entry",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="session config entry, such as session.x64quantprecision=1",
+    )
+    verb.add_argument(
+        "--timeout",
+        type=float,
+        default=20.0,
+        metavar="SECONDS",
+        help="for one request to ONNX Runtime; 20",
+    )
+
+
+def _report(options: argparse.Namespace) -> Any:
+    from qlab.formats.load import load_case
+    from qlab.session import run
+
+    levels = [_level(name) for name in options.level or ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")]
+    if not options.timeout > 0:
+        raise CaseError(f"--timeout {options.timeout:g} must be above 0 seconds")
+    return run(
+        load_case(options.case),
+        levels=tuple(dict.fromkeys(levels)),
+        entries=_entries(options.entry),
+        cpu=options.cpu,
+        timeout=options.timeout,
+    )
+
+
+def _level(name: str) -> str:
+    from qlab.engines.results import LEVELS
+
+    upper = name.upper()
+    found = LEVEL_NAMES.get(upper.removeprefix("ORT_").removeprefix("ENABLE_"), upper)
+    if found not in LEVELS:
+        raise CaseError(f"--level {name}: there is no such level; there are {', '.join(LEVELS)}")
+    return found
+
+
+def _entries(given: Sequence[str]) -> dict[str, str]:
+    entries = {}
+    for entry in given:
+        key, equals, value = entry.partition("=")
+        if not key or not equals:
+            raise CaseError(
+                f"--entry {entry}: write KEY=VALUE, such as session.x64quantprecision=1"
+            )
+        entries[key] = value
+    return entries
+
+
+def _run(options: argparse.Namespace) -> int:
+    report = _report(options)
+    if options.json:
+        from qlab.formats.report_json import report_to_json
+
+        print(json.dumps(report_to_json(report), ensure_ascii=False))
+    else:
+        from qlab.views.terminal import report_text
+
+        print(report_text(report))
+    return int(report.exit_status)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    from qlab.element import element_nodes, graph_of
+    from qlab.views.fields import parse_index
+    from qlab.views.outputs import default_pick
+
+    report = _report(options)
+    output, index, source = default_pick(report)
+    output = options.output or output
+    shapes = {
+        name: value.shape
+        for run in report.scheme_runs
+        if run.trace is not None
+        for name, value in run.trace.tensors.items()
+    }
+    if output not in shapes:
+        known = ", ".join(shapes) or "none, since no scheme computes this case"
+        raise CaseError(f"--output {output}: there is no such tensor; there are {known}")
+    if options.element is not None:
+        index = parse_index(options.element, shapes[output])
+    elif options.output:
+        index = (0,) * len(shapes[output])
+    graph = options.graph or graph_of(report, source)
+    if graph not in ("given", "fused"):
+        graph = _level(graph)
+    nodes = element_nodes(report, output, index, graph)
+    if options.json:
+        from qlab.formats.report_json import nodes_to_json
+
+        print(json.dumps(nodes_to_json(report, nodes, graph), ensure_ascii=False))
+    else:
+        from qlab.views.terminal import trace_text
+
+        print(trace_text(nodes, options.view))
+    return int(report.exit_status)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from qlab.export.archive import write_export
+
+    report = _report(options)
+    written, verification = write_export(report, Path(options.out))
+    if options.json:
+        files = [str(path) for path in written]
+        print(json.dumps({"files": files, "script": verification.sentence}, ensure_ascii=False))
+    else:
+        print(f"{report.verdict.headline}\nThe script {verification.sentence}.")
+        print("\n".join(f"  {path}" for path in written))
+    return int(report.exit_status)
+
+
+def _gallery(options: argparse.Namespace) -> int:
+    from qlab.gallery import gallery_case, gallery_names
+
+    cases = {name: gallery_case(name) for name in gallery_names()}
+    if options.json:
+        rows = [
+            {"name": n, "title": c.title, "source": c.source, "note": c.note}
+            for n, c in cases.items()
+        ]
+        print(json.dumps({"gallery": rows}, ensure_ascii=False))
+        return EQUAL
+    width = max(map(len, cases))
+    for name, case in cases.items():
+        print(f"{name.ljust(width)}  {case.title}" + (f"  ({case.source})" if case.source else ""))
+    return EQUAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

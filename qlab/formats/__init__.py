@@ -1,0 +1,1 @@
+"""Cases in files and links: JSON, share link, ONNX test-case folder."""
