@@ -153,13 +153,13 @@ def _report(options: argparse.Namespace) -> Any:
     )
 
 
-def _level(name: str) -> str:
+def _level(name: str, option: str = "--level") -> str:
     from qlab.engines.results import LEVELS
 
     upper = name.upper()
     found = LEVEL_NAMES.get(upper.removeprefix("ORT_").removeprefix("ENABLE_"), upper)
     if found not in LEVELS:
-        raise CaseError(f"--level {name}: there is no such level; there are {', '.join(LEVELS)}")
+        raise CaseError(f"{option} {name}: there is no such level; there are {', '.join(LEVELS)}")
     return found
 
 
@@ -211,7 +211,7 @@ def _trace(options: argparse.Namespace) -> int:
         index = (0,) * len(shapes[output])
     graph = options.graph or graph_of(report, source)
     if graph not in ("given", "fused"):
-        graph = _level(graph)
+        graph = _level(graph, "--graph")
     nodes = element_nodes(report, output, index, graph)
     if options.json:
         from qlab.formats.report_json import nodes_to_json
@@ -221,7 +221,22 @@ def _trace(options: argparse.Namespace) -> int:
         from qlab.views.terminal import trace_text
 
         print(trace_text(nodes, options.view))
+        if not any(node.parting for node in nodes):
+            print(_rewriting(report, graph, output), end="")
     return int(report.exit_status)
+
+
+def _rewriting(report: Any, graph: str, output: str) -> str:
+    """Why the graph that ran gives another result, where its arithmetic is not the reason."""
+    found = (
+        c.why
+        for run in report.ort_runs
+        if run.config.level == graph
+        for c in report.comparisons_of(run)
+        if c.output == output
+    )
+    why = next(found, "")
+    return f"\nThis graph is not the given one: {why}\n" if why else ""
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -25,7 +25,8 @@ _FORMATS = {  # precision in bits, smallest normal exponent, largest exponent
 
 def elementwise(function: Callable[..., Any], *arrays: Array) -> Array:
     """Apply a Python function to each element; always an object array, 0-d included."""
-    result = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    with np.errstate(all="ignore"):  # floats in an object array warn of inf / inf
+        result = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return np.asarray(result, dtype=object)
 
 
@@ -192,7 +193,8 @@ def contract_exact(lhs: Array, rhs: Array) -> Array:
         zeros = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.int64)
         return elementwise(_fraction, zeros)
     if not all(isinstance(v, Fraction) for array in (lhs, rhs) for v in array.reshape(-1)):
-        return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))
+        with np.errstate(all="ignore"):
+            return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))
     scaled, denominators = [], []
     for array in (lhs, rhs):
         common = math.lcm(*{v.denominator for v in array.reshape(-1)})

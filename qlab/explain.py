@@ -154,6 +154,8 @@ def _sentence(
         return f"{actual.name} is {_number(actual)}, where it should be {_number(expected)}"
     if expected.decides and actual.decides:
         return _rounding_sentence(expected, actual, theirs, ours, scheme)
+    if actual.note:
+        return f"{actual.name} is {_number(actual)}, {actual.note}; exact arithmetic has {_number(expected)}"
     return f"{actual.name} is {_number(actual)} ({actual.formula}), where it should be {_number(expected)}"
 
 

@@ -107,9 +107,14 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
         (n + b + e - r) // s + 1
         for n, b, e, r, s in zip(x[2:], begins, ends, reach, strides, strict=True)
     )
-    if min(output) < 0 or min(pads) < 0:
+    if min(begins + ends) < 0 or min(kernel) < 1:
         raise TraceError(
-            f"kernel {list(kernel)} with these pads, strides and dilations does not fit {list(x[2:])}"
+            f"pads {list(begins + ends)} and kernel {list(kernel)}: pads must be at least 0, the kernel 1"
+        )
+    if any(n + b + e < r for n, b, e, r in zip(x[2:], begins, ends, reach, strict=True)):
+        raise TraceError(
+            f"the kernel {list(kernel)} with dilations {list(dilations)} reaches over {reach}, "
+            f"more than x's {list(x[2:])} with pads {list(begins + ends)}"
         )
     entries = x[0] * x[1] * math.prod(kernel) * math.prod(output)
     if max(entries, math.prod(output)) > LARGEST:
@@ -144,7 +149,7 @@ def patches(x: Array, fill: Array, geometry: Window, *, channel_major: bool) -> 
             geometry.output, geometry.strides, geometry.dilations, geometry.kernel, strict=True
         )
     ]
-    padded = np.empty((n, channels, *(max(r, 0) for r in reach)), x.dtype)
+    padded = np.empty((n, channels, *reach), x.dtype)
     padded[...] = fill
     into: list[slice] = [slice(None)] * 2
     out_of: list[slice] = [slice(None)] * 2
@@ -167,11 +172,11 @@ def patches(x: Array, fill: Array, geometry: Window, *, channel_major: bool) -> 
                 ),
             )
         ]
-        columns.append(part.reshape(n, geometry.group, channels // geometry.group, -1))
+        entries = math.prod(geometry.output)
+        columns.append(part.reshape(n, geometry.group, channels // geometry.group, entries))
     # (taps, N, group, C/group, positions) → (N, group, positions, …)
-    stacked = np.stack(columns) if columns else np.empty((0, n, geometry.group, 1, 0), x.dtype)
     order = (1, 2, 4, 3, 0) if channel_major else (1, 2, 4, 0, 3)
-    moved = stacked.transpose(order)
+    moved = np.stack(columns).transpose(order)
     return moved.reshape(*moved.shape[:3], geometry.taps * (channels // geometry.group))
 
 

@@ -32,11 +32,7 @@ def verdict(report: Report) -> Verdict:
     if failed:
         status, headline = "failed", _failed(report, failed)
     elif unstable:
-        status = "unknown"
-        headline = (
-            f"The output of {_engine(unstable[0])} is not repeatable: two runs of one session gave different codes, "
-            "so it is memory that was never written"
-        )
+        status, headline = "differs", _not_repeatable(report, unstable[0])
     elif not any(report.comparisons_of(r) for r in runs):
         status, headline = "unknown", _not_compared(report)
     elif all(c.equal for r in runs for c in report.comparisons_of(r)):
@@ -51,7 +47,8 @@ def _sentence(text: str) -> str:
 
 
 def _engine(run: EngineRun) -> str:
-    return f"ONNX Runtime {run.version}"
+    emulated = f" (on an emulated {run.cpu} CPU)" if run.emulated else ""
+    return f"ONNX Runtime {run.version}{emulated}"
 
 
 def _reference(report: Report) -> str:
@@ -118,6 +115,16 @@ def _failed(report: Report, failed: Sequence[EngineRun]) -> str:
     return f"{_engine(run)} {verb}{where}{words}"
 
 
+def _not_repeatable(report: Report, run: EngineRun) -> str:
+    exact = report.scheme("exact")
+    outputs = exact.trace.outputs if exact is not None and exact.trace is not None else {}
+    right = "; ".join(values_text(v) for v in outputs.values() if v.size)
+    return (
+        f"The output of {_engine(run)} is not repeatable: two runs of one session gave different codes, so it is "
+        "memory that was never written" + (f". Exact arithmetic has {right}" if right else "")
+    )
+
+
 def _not_compared(report: Report) -> str:
     run = report.ort_runs[0]
     shown = "; ".join(f"{name} = {values_text(v)}" for name, v in run.outputs.items())
@@ -176,7 +183,7 @@ def _differs(report: Report) -> str:
 def _details(report: Report, status: str) -> list[str]:
     found: list[str] = []
     if status == "differs":
-        found += _why(report)
+        found += _why(report) if all(r.repeatable for r in report.ort_runs) else []
     if status == "failed":
         found += [_broken(f, said=f is report.findings[0]) for f in report.findings]
         found += [

@@ -66,7 +66,7 @@ def run_ort(
             answer = process.ask(model.SerializeToString(), inputs, config, timeout)
     seconds = time.perf_counter() - started
     run = _result(case, config, answer, cast, notes)
-    return dataclasses.replace(run, cpu=cpu_class(cpu), seconds=seconds)
+    return dataclasses.replace(run, cpu=cpu_class(cpu), emulated=cpu != "this", seconds=seconds)
 
 
 def ort_version() -> str:

@@ -47,6 +47,7 @@ class EngineRun:
         graph: the graph that the engine really ran, where it writes it out (ONNX Runtime).
         repeatable: False where two runs of the same session gave different outputs.
         cpu: the arithmetic class that the CPU shows: ``avx2``, ``sse``, ``vnni`` or ``arm64``.
+        emulated: True where that CPU is emulated by qemu-user.
         notes: what the engine had to change to run the case (opset converted, output cast).
         seconds: wall time of the request.
     """
@@ -60,5 +61,6 @@ class EngineRun:
     graph: Graph | None = None
     repeatable: bool = True
     cpu: str = ""
+    emulated: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -18,6 +18,8 @@ def load_case(name: str | Path) -> Case:
         CaseError: it is none of these, or cannot be read.
     """
     text = str(name)
+    if "\0" in text:
+        raise CaseError(f"{text[:200]!r}: no file can have this name")
     if text in gallery_names():
         return gallery_case(text)
     if packed := packed_of(text):
@@ -30,10 +32,6 @@ def load_case(name: str | Path) -> Case:
             return case_from_bytes(_bytes(path), path.name)
     except OSError as error:
         raise CaseError(f"{text[:200]}: {error.strerror}") from None
-    except ValueError as error:
-        if isinstance(error, CaseError):
-            raise
-        raise CaseError(f"{text[:200]!r}: no file can have this name") from None
     close = difflib.get_close_matches(text, gallery_names(), 1)
     hint = (
         f"; did you mean {close[0]}?" if close else "; python -m qlab gallery lists the known cases"

@@ -127,6 +127,7 @@ def _engine_run(run: EngineRun) -> dict[str, Any]:
         "level": run.config.level if run.engine == "onnxruntime" else None,
         "scheme": None,
         "cpu": run.cpu,
+        "emulated": run.emulated,
         "entries": dict(run.config.entries),
         "status": run.status.value,
         "message": run.message,

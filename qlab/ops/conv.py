@@ -9,7 +9,7 @@ from qlab.arithmetic import add
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.ops.activations import activated
-from qlab.ops.convolutions import convolution, per_channel
+from qlab.ops.convolutions import bias, convolution
 from qlab.ops.parameters import reals
 from qlab.trace import Step
 
@@ -26,7 +26,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     value = yield from scheme.contract(lowered.contraction)
     formula = "accumulator"
     if call.optional("B") is not None:
-        value = add(value, per_channel("B", reals(call, "B"), value))
+        value = add(value, bias(reals(call, "B"), value))
         formula = "accumulator + B"
         yield Step("with_bias", formula, value)
     value, formula = activated(call, value, formula)

@@ -71,6 +71,16 @@ def of_channels(name: str, parameter: Array, m: int) -> Array:
     return parameter.reshape(() if parameter.size == 1 else (m,))
 
 
+def bias(parameter: Array, result: Array, *, channels_last: bool = False) -> Array:
+    """B, of M entries, in a shape that broadcasts to a convolution's result. Raises TraceError for another size."""
+    m = result.shape[-1 if channels_last else 1]
+    if parameter.shape != (m,):
+        raise TraceError(
+            f"B has the shape {list(parameter.shape)}; it must be [{m}], w's output channels"
+        )
+    return per_channel("B", parameter, result, channels_last=channels_last)
+
+
 def per_channel(
     name: str, parameter: Array, result: Array, *, channels_last: bool = False
 ) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qlab.ops import Call, Operator
-from qlab.ops.convolutions import convolution, per_channel
+from qlab.ops.convolutions import bias, convolution, per_channel
 from qlab.ops.matrices import is_pair_product
 from qlab.ops.parameters import codes, output_dtype, per_tensor, zero_point
 from qlab.schemes import Target
@@ -46,8 +46,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     )
     total = yield from scheme.accumulate(contraction)
     if call.optional("B") is not None:
-        bias = codes(call, "B", bits=32)
-        total = np.asarray(total + per_channel("B", bias, total, channels_last=last))
+        total = np.asarray(total + bias(codes(call, "B", bits=32), total, channels_last=last))
         note = "B is taken in steps of x_scale · w_scale"
         yield Step("with_bias", "accumulator + B", total, note=note)
     scales = (

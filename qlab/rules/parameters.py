@@ -190,7 +190,7 @@ def _linear_shape(
         fits = value.ndim == 1 and rank > 0 and value.size == shape[-1]
         yield check.finding(
             name,
-            f"axis must be from {integer(-rank)} to {rank - 1} for {x} of the shape {list(shape)}",
+            f"The axis must be from {integer(-rank)} to {rank - 1} for {x} of the shape {list(shape)}",
             f"axis is {integer(axis) if isinstance(axis, int) else axis}"
             + ("" if "axis" in check.node.attributes else " (the default)"),
             "axis = −1" if fits else "its first entry for the whole tensor" if value.size else "",

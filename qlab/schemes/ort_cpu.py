@@ -104,7 +104,7 @@ class OrtCpu:
         yield Step("minimum", "min(0, min(x))", low)
         yield Step("maximum", "max(0, max(x))", high)
         y_scale = f32(f32(high - low) / np.float32(255)) if high != low else np.ones((), np.float32)
-        note = "1 where maximum = minimum" if high == low else ""
+        note = "set to 1 where maximum = minimum" if high == low else ""
         yield Step(
             "y_scale", "f32(f32(maximum - minimum) / 255)", y_scale, tensor=tensors[1], note=note
         )
