@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 from qlab import __version__
@@ -243,12 +242,12 @@ def _export(options: argparse.Namespace) -> int:
     from qlab.export.archive import write_export
 
     report = _report(options)
-    written, verification = write_export(report, Path(options.out))
+    written, made = write_export(report, options.out)
     if options.json:
         files = [str(path) for path in written]
-        print(json.dumps({"files": files, "script": verification.sentence}, ensure_ascii=False))
+        print(json.dumps({"files": files, "script": made.sentence}, ensure_ascii=False))
     else:
-        print(f"{report.verdict.headline}\nThe script {verification.sentence}.")
+        print(f"{report.verdict.headline}\nThe script {made.sentence}.")
         print("\n".join(f"  {path}" for path in written))
     return int(report.exit_status)
 

@@ -201,7 +201,7 @@ def _ordered(values: Array) -> Array:
 
 def _subtract(got: Array, want: Array) -> Array:
     """got - want as int64; a difference that does not fit ends at int64's limits."""
-    if all(bool(((v > -(2**62)) & (v < 2**62)).all()) for v in (got, want)):
+    if all(v.dtype.itemsize < 8 or bool((np.abs(v // 2) < 2**61).all()) for v in (got, want)):
         return np.asarray(got.astype(np.int64) - want.astype(np.int64))
     exact = got.astype(object) - want.astype(object)
     return np.asarray(np.clip(exact, INT64.min, INT64.max)).astype(np.int64)

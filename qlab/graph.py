@@ -65,20 +65,7 @@ def to_model(
     The IR version is the oldest that the opset allows, but at least 7, so that old releases read it.
     """
     opsets = [helper.make_opsetid(domain, version) for domain, version in graph.opset.items()]
-    nodes = [
-        helper.make_node(
-            node.op_type,
-            list(node.inputs),
-            list(node.outputs),
-            name=node.name or None,
-            domain=node.domain or None,
-            **{
-                key: numpy_helper.from_array(value) if hasattr(value, "dtype") else value
-                for key, value in node.attributes.items()
-            },
-        )
-        for node in graph.nodes
-    ]
+    nodes = [_node(node) for node in graph.nodes]
     known = output_types or {}
     outputs = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(known[name]), None)
@@ -101,6 +88,24 @@ def to_model(
     model = helper.make_model(proto, opset_imports=opsets, producer_name="qlab")
     model.ir_version = max(7, oldest_ir_version(graph.opset.get("", 1)))
     return model
+
+
+def _node(node: Node) -> onnx.NodeProto:
+    made = helper.make_node(
+        node.op_type,
+        list(node.inputs),
+        list(node.outputs),
+        name=node.name or None,
+        domain=node.domain or None,
+    )
+    # make_node would take an attribute that is called "name" or "domain" for its own argument.
+    made.attribute.extend(
+        helper.make_attribute(
+            key, numpy_helper.from_array(value) if hasattr(value, "dtype") else value
+        )
+        for key, value in sorted(node.attributes.items())
+    )
+    return made
 
 
 def oldest_ir_version(opset: int) -> int:

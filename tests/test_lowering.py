@@ -71,7 +71,7 @@ class TestAlongAxis:
 
 
 def geometry(x, w, **attributes):
-    return window(lambda name, default: attributes.get(name, default), x, w)
+    return window(attributes.get, x, w)
 
 
 class TestWindow:

@@ -253,6 +253,11 @@ _workers: dict[str, Worker] = {}
 _workers_lock = threading.Lock()
 
 
+def launcher_of(cpu: str) -> tuple[str, ...]:
+    """What stands before the interpreter to run on a CPU: () for ``this``, qemu-user's command for the others."""
+    return () if cpu == "this" else ("qemu-x86_64", "-cpu", QEMU_MODELS[cpu])
+
+
 def worker(cpu: str = "this") -> Worker | None:
     """The worker on this machine's CPU, or on an emulated one; None where that cannot be emulated.
 
@@ -265,7 +270,7 @@ def worker(cpu: str = "this") -> Worker | None:
         return None
     with _workers_lock:
         if cpu not in _workers:
-            launcher = () if cpu == "this" else ("qemu-x86_64", "-cpu", QEMU_MODELS[cpu])
+            launcher = launcher_of(cpu)
             _workers[cpu] = Worker(launcher)
         return _workers[cpu]
 

@@ -1,32 +1,38 @@
-"""Clip: min(max(input, min), max); the limits are inputs from opset 11, attributes before."""
+"""Clip: min(max(input, min), max); the limits are inputs from opset 11, attributes before.
+
+By default they are the lowest and the largest finite value of the type, so that infinities are clipped too.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import ml_dtypes
 import numpy as np
 
 from qlab.arithmetic import EXACT, elementwise
 from qlab.ops import Call, Operator
 from qlab.ops.parameters import per_tensor
-from qlab.qtypes import Array
+from qlab.qtypes import DTYPES, Array, is_float
 from qlab.trace import Step
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
 
 
-def _limit(call: Call, name: str) -> Array | None:
+def _limit(call: Call, name: str) -> Array:
     value = call.optional(name)
-    if value is None and name in call.node.attributes:
-        value = np.asarray(call.attribute(name), np.float32)
-    return None if value is None else per_tensor(name, value)
+    if value is not None:
+        return per_tensor(name, value)
+    dtype = DTYPES[call.dtype("input")]
+    if name in call.node.attributes:
+        return np.asarray(call.attribute(name), dtype)
+    info = ml_dtypes.finfo(dtype) if is_float(dtype) else ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return np.asarray(getattr(info, name), dtype)
 
 
-def clip(value: Array, low: Array | None, high: Array | None) -> Array:
-    """min(max(value, low), high); NaN and -0.0 stay; a limit that is None does not limit."""
+def clip(value: Array, low: Array, high: Array) -> Array:
+    """min(max(value, low), high); NaN and -0.0 stay, and a limit that is NaN does not limit."""
     for limit, choose, beyond in ((low, max, np.less), (high, min, np.greater)):
-        if limit is None:
-            continue
         if value.dtype == object:
             bound = EXACT.real(limit)
             value = elementwise(lambda v, b, pick=choose: v if v != v else pick(v, b), value, bound)

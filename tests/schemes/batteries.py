@@ -7,6 +7,8 @@ import numpy as np
 from qlab.case import Case
 from qlab.graph import Graph, Node
 from qlab.qtypes import DTYPES, Array, bounds
+from qlab.schemes import scheme as scheme_of
+from qlab.trace import trace
 
 OPSET = {"": 21, "com.microsoft": 1}
 Tensors = dict[str, Array]
@@ -64,11 +66,13 @@ def beside(rng: np.random.Generator, values: Array, steps: int = 1) -> Array:
     )
 
 
-def tie_multipliers(rng: np.random.Generator, accumulators: Array) -> Array:
-    """One multiplier for each accumulator that puts it on, or one ulp beside, an odd half."""
+def tie_multipliers(
+    rng: np.random.Generator, accumulators: Array, unit: float | np.floating = 1.0
+) -> Array:
+    """One scale for each accumulator so that accumulator · scale / unit is an odd half, or one ulp beside."""
     halves = rng.integers(-130, 130, accumulators.shape) + 0.5
     nonzero = np.where(accumulators == 0, 1, accumulators)
-    return beside(rng, np.abs(halves / nonzero).astype(np.float32))
+    return beside(rng, np.abs(halves / nonzero * np.float64(unit)).astype(np.float32))
 
 
 NAMES = ("A", "A_scale", "A_zero_point", "B", "B_scale", "B_zero_point", "C_scale", "C_zero_point")
@@ -101,6 +105,7 @@ def elementwise_cases(op_type: str, dtype: str, seed: int) -> Iterator[Case]:
             },
             ("A", "B"), domain="com.microsoft",
         )  # fmt: skip
+    yield from tied_pairs(op_type, dtype, rng)
     shapes = [((1,), (1,)), ((), (7,)), ((7,), ()), ((3, 1, 5), (4, 1)), ((2, 3), (2, 3)), ((17,), (17,)),
               ((1, 1, 1, 1), (1, 1, 1, 1)), ((2, 1), (1, 9)), ((17, 3, 1, 1), (1, 1))]  # fmt: skip
     for a_shape, b_shape in shapes * 4:
@@ -112,6 +117,43 @@ def elementwise_cases(op_type: str, dtype: str, seed: int) -> Iterator[Case]:
                 "A_scale": scale(rng), "B_scale": scale(rng), "C_scale": scale(rng),
                 "A_zero_point": zero_point(rng, dtype), "B_zero_point": zero_point(rng, dtype),
                 "C_zero_point": zero_point(rng, dtype),
+            },
+            ("A", "B"), domain="com.microsoft",
+        )  # fmt: skip
+
+
+def tied_pairs(op_type: str, dtype: str, rng: np.random.Generator) -> Iterator[Case]:
+    """Pairs whose result is a tie for full-length scales, so that each rounding on the way decides.
+
+    Of one pair (da, db) of codes minus zero points every odd multiple is a tie as well (of the product: da alone).
+    """
+    low, high = bounds(dtype)
+    for _ in range(250):
+        zeros = [int(zero_point(rng, dtype)) for _ in "ABC"]
+        da, db = (int(rng.choice([-1, 1]) * rng.integers(1, 8)) for _ in "ab")
+        k = np.arange(-255, 256, 2)
+        a, b = (
+            k * da + zeros[0],
+            (k * db if op_type == "QLinearAdd" else np.full(k.shape, db)) + zeros[1],
+        )
+        inside = (a >= low) & (a <= high) & (b >= low) & (b <= high)
+        if not inside.any():
+            continue
+        c_scale = scale(rng, (), -6, 6)
+        half = int(rng.integers(0, 12)) + 0.5
+        a_scale = np.float32(c_scale * rng.uniform(0.05, 4))
+        if op_type == "QLinearAdd":
+            b_scale = np.float32((half * float(c_scale) - float(a_scale) * da) / db)
+        else:
+            b_scale = np.float32(half * float(c_scale) / float(a_scale) / (da * db))
+        b_scale = beside(rng, np.abs(np.asarray(b_scale)))
+        yield one_node(
+            op_type,
+            NAMES,
+            {
+                "A": a[inside].astype(DTYPES[dtype]), "B": b[inside].astype(DTYPES[dtype]),
+                "A_scale": scalar("float32", a_scale), "B_scale": b_scale, "C_scale": c_scale,
+                **{f"{n}_zero_point": scalar(dtype, z) for n, z in zip("ABC", zeros, strict=True)},
             },
             ("A", "B"), domain="com.microsoft",
         )  # fmt: skip
@@ -209,18 +251,13 @@ def dynamic_cases(seed: int) -> Iterator[Case]:
         )
 
 
-def _tied_columns(rng: np.random.Generator, a: Array, b: Array, za: Array, zb: Array) -> Array:
-    """One multiplier for each column that ties the first row's accumulator."""
-    total = (a.astype(np.int64) - za.astype(np.int64)) @ (b.astype(np.int64) - zb.astype(np.int64))
-    return tie_multipliers(rng, total[0])
-
-
 def matmul_cases(op_type: str, a_dtype: str, b_dtype: str, seed: int) -> Iterator[Case]:
     """QLinearMatMul, QGemm and MatMulInteger: odd and even K, saturating pairs, ties in each column."""
     rng = np.random.default_rng(seed)
-    for k in (1, 2, 3, 4, 7, 16, 33, 64, 65, 300):
+    for k in (1, 2, 3, 4, 7, 16, 33, 64, 65, 300, 1500):
         for per_column in (False, True):
-            m, n = 100, 112
+            # With K = 1500 the sums pass 2^24, where float32 has no longer every integer.
+            m, n = (100, 112) if k < 1000 else (8, 40)
             a, b = codes(rng, a_dtype, (m, k)), codes(rng, b_dtype, (k, n))
             za = zero_point(rng, a_dtype)
             zb = zero_point(rng, b_dtype, (n,) if per_column and op_type != "QGemm" else ())
@@ -229,11 +266,15 @@ def matmul_cases(op_type: str, a_dtype: str, b_dtype: str, seed: int) -> Iterato
             if op_type == "MatMulInteger":
                 yield one_node(op_type, ("a", "b", "za", "zb"), tensors, inputs)
                 continue
-            tensors["sa"] = scalar("float32", 1.0)
-            tensors["sb"] = _tied_columns(rng, a, b, za, zb) if per_column else scale(rng)
-            tensors["sy"] = (
-                scalar("float32", 1.0) if per_column else np.float32(scale(rng) * k * 8).reshape(())
-            )
+            tensors["sa"] = scale(rng)
+            alpha = float(rng.choice([1.0, 0.5, 1.3])) if op_type == "QGemm" else 1.0
+            bias = rng.integers(-3000, 3000, (n,)) if op_type == "QGemm" and k % 3 else np.zeros(n)
+            tensors["sb"] = scale(rng)
+            tensors["sy"] = np.float32(scale(rng) * k * 8).reshape(())
+            if per_column:  # one scale for each column that ties the first row's sum
+                total = (a.astype(np.int64) - int(za)) @ (b.astype(np.int64) - zb.astype(np.int64))
+                unit = float(tensors["sy"]) / float(tensors["sa"]) / alpha
+                tensors["sb"] = tie_multipliers(rng, total[0] + bias, unit)
             tensors["zy"] = zero_point(rng, a_dtype)
             if op_type == "QLinearMatMul":
                 names: tuple[str, ...] = ("a", "sa", "za", "b", "sb", "zb", "sy", "zy")
@@ -241,14 +282,14 @@ def matmul_cases(op_type: str, a_dtype: str, b_dtype: str, seed: int) -> Iterato
                 continue
             names = ("a", "sa", "za", "b", "sb", "zb", "c", "sy", "zy")
             attributes: dict[str, object] = {
-                "alpha": float(rng.choice([1.0, 0.5, 1.3])),
+                "alpha": alpha,
                 "transA": 0,
                 "transB": k % 2,
             }
             if k % 2:
                 tensors["b"] = np.ascontiguousarray(b.T)
             if k % 3:
-                tensors["c"] = rng.integers(-3000, 3000, (n,)).astype(np.int32)
+                tensors["c"] = bias.astype(np.int32)
             if per_column:
                 tensors["zb"] = np.full((n,), tensors["zb"])
             if k == 7:
@@ -257,6 +298,17 @@ def matmul_cases(op_type: str, a_dtype: str, b_dtype: str, seed: int) -> Iterato
             yield one_node(
                 op_type, names, tensors, inputs, domain="com.microsoft", attributes=attributes
             )
+
+
+def _sums(tensors: Tensors, attributes: dict[str, object], m: int) -> Array:
+    """The exact sums of a QLinearConv with its bias: (channels, positions)."""
+    names = ("x", "w", "zx", "zw")
+    case = one_node(
+        "ConvInteger", names, {k: tensors[k] for k in names}, ("x",), attributes=attributes
+    )
+    sums = trace(case.graph, case.inputs, scheme_of("exact")).outputs["y"].reshape(m, -1)
+    bias = tensors.get("bias", np.zeros(m, np.int64))
+    return sums.astype(np.int64) + bias.astype(np.int64)[:, None]
 
 
 # group, input channels per group, output channels per group, spatial, kernel, attributes
@@ -296,23 +348,17 @@ def conv_cases(
                 tensors["zw"] = zw.reshape(-1)[:1].reshape(())
             yield one_node(op_type, ("x", "w", "zx", "zw"), tensors, ("x",), attributes=given)
             continue
-        # Multipliers that tie one accumulator of each channel: x_scale and y_scale are 1.
-        middle = (
-            w.astype(np.int64) - zw.astype(np.int64).reshape(-1, *(1,) * (w.ndim - 1))
-        ).reshape(m, -1)
-        window = (
-            x.astype(np.int64)
-            .reshape(group * cin, -1)[:, :1]
-            .repeat(int(np.prod(kernel)), 1)
-            .reshape(-1)
-        )
-        sums = middle @ (window[: middle.shape[1]] - int(zx))
         tensors |= {
-            "sx": scalar("float32", 1.0), "sy": scalar("float32", 1.0), "zy": zero_point(rng, x_dtype),
-            "sw": tie_multipliers(rng, sums) if per_channel else scale(rng, (), -12, -4),
+            "sx": scale(rng), "sy": scale(rng), "zy": zero_point(rng, x_dtype), "sw": scale(rng, (), -12, -4),
         }  # fmt: skip
         if number % 3:
-            tensors["bias"] = rng.integers(-20_000, 20_000, (m,)).astype(np.int32)
+            # A third are large: float32 has not every integer beyond 2^24, and int32 wraps.
+            size = 2**30 if number % 3 == 1 and per_channel else 20_000
+            tensors["bias"] = rng.integers(-size, size, (m,)).astype(np.int32)
+        if per_channel:  # one scale for each channel that ties the sum at one of its positions
+            unit = float(tensors["sy"]) / float(tensors["sx"])
+            sums = _sums(tensors, given, m)
+            tensors["sw"] = tie_multipliers(rng, sums[:, int(rng.integers(sums.shape[1]))], unit)
         names = ("x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "bias")
         if channels_last:
             tensors["x"] = np.ascontiguousarray(np.moveaxis(x, 1, -1))

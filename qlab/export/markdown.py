@@ -1,0 +1,249 @@
+"""The report as an issue that a maintainer can act on: the six things that turned reports into fixes, by default.
+
+A small input, expected and actual, two independent oracles, a count, a control case that passes, a regression test.
+"""
+
+import numpy as np
+
+from qlab.case import Case
+from qlab.engines.ort import run_ort
+from qlab.engines.results import RunStatus, SessionConfig
+from qlab.errors import ExportError, TraceError
+from qlab.export.issue_form import IssueText, machine_values
+from qlab.export.script import regression_test, reproducer_script, right_outputs
+from qlab.export.verify import Verification
+from qlab.graph import same_outputs
+from qlab.qtypes import Array, dtype_name, is_float, is_integer
+from qlab.report import Report, run_label
+from qlab.schemes import schemes
+from qlab.trace import trace
+from qlab.views.numbers import integer, show, steps
+
+SHOWN = 16
+
+
+def issue_text(
+    report: Report, verification: Verification | None = None, length: str = "whole"
+) -> IssueText:
+    """Title and fields of an issue about the report.
+
+    Args:
+        length: ``whole``; ``untested`` without the regression test; ``brief`` with the answer and the values only.
+    """
+    nodes = ", ".join(dict.fromkeys(n.op_type for n in report.case.graph.nodes))
+    headline = report.verdict.headline.rstrip(".")
+    title = f"[quantization] {nodes}: {headline}"
+    try:
+        script = reproducer_script(report)
+        test = regression_test(report) if length == "whole" else ""
+        reproduce = f"{_ran(verification)}{fence(script, 'python')}"
+        what = "**A regression test**, which fails while the difference is there:"
+        tested = f"{what}\n\n{fence(test, 'python')}" if test else ""
+    except ExportError as error:
+        reproduce = (
+            f"The model and its data are attached (there is no script: {inline(str(error))})."
+        )
+        tested = ""
+    values = {
+        "issue-descript": "\n\n".join(
+            part for part in (*_description(report, length), tested) if part
+        ),
+        "reproducibility": reproduce,
+        **machine_values(report),
+    }
+    return IssueText(_cut(title, 160), values)
+
+
+def inline(words: str) -> str:
+    """A text on one line in which Markdown and HTML find nothing."""
+    line = " ".join(words.split())
+    for character in "\\`*_[]<>|":
+        line = line.replace(character, "\\" + character)
+    return line.replace("@", "@\u200b")  # names nobody
+
+
+def fence(code: str, language: str = "") -> str:
+    """A code block that the code cannot end."""
+    longest = max(
+        (len(run) for run in code.replace("\n", " ").split(" ") if set(run) == {"`"}), default=0
+    )
+    inner = max([longest, *(_backticks(line) for line in code.splitlines())], default=0)
+    ticks = "`" * max(3, inner + 1)
+    return f"{ticks}{language}\n{code.rstrip()}\n{ticks}"
+
+
+def _backticks(line: str) -> int:
+    return max(
+        (len(part) for part in "".join(c if c == "`" else " " for c in line).split()), default=0
+    )
+
+
+def _ran(verification: Verification | None) -> str:
+    return f"The script {verification.sentence}.\n\n" if verification is not None else ""
+
+
+def _cut(words: str, limit: int) -> str:
+    return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+def _description(report: Report, length: str) -> list[str]:
+    why = "\n".join(f"- {inline(sentence)}" for sentence in report.verdict.sentences)
+    answer = [
+        inline(report.verdict.headline) + (f"\n\n{why}" if why else ""),
+        _table(report),
+    ]
+    more = (_counts, _oracles, _control, _answers)
+    return answer if length == "brief" else answer + [part(report) for part in more]
+
+
+def _table(report: Report) -> str:
+    """Input, expected and actual, side by side."""
+    rows = [(f"input {inline(name)}", values(value)) for name, value in report.case.inputs.items()]
+    expected = right_outputs(report)
+    for name in report.case.graph.outputs:
+        if name in expected:
+            rows.append((f"**expected** {inline(name)}", values(expected[name])))
+        for run in report.ort_runs:
+            if name in run.outputs:
+                rows.append(
+                    (f"**actual** {inline(name)}, {run.config.level}", values(run.outputs[name]))
+                )
+    listed = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    return f"| tensor | values |\n|---|---|\n{listed}"
+
+
+def values(value: Array) -> str:
+    """``int8 [1, 3]: −1, 0, 1``; the first of many."""
+    flat = value.reshape(-1)
+    texts = [show(v) if is_float(value.dtype) else integer(v) for v in flat[:SHOWN]]
+    more = f", … ({flat.size:,} in all)" if flat.size > SHOWN else ""
+    return f"{dtype_name(value.dtype)} {list(value.shape)}: {', '.join(texts) or 'empty'}{more}"
+
+
+def _counts(report: Report) -> str:
+    lines = []
+    for run in report.ort_runs:
+        for c in report.comparisons_of(run):
+            unit = "ulp" if c.unit == "ulp" else "step"
+            where = f"{run.config.level}, {inline(c.output)}"
+            if c.equal:
+                lines.append(f"- {where}: all {c.size:,} equal.")
+            elif c.size < 0:
+                lines.append(f"- {where}: {inline(c.why)}.")
+            else:
+                side = {"above": "all above", "below": "all below", "both": "on both sides"}[
+                    c.direction
+                ]
+                lines.append(
+                    f"- {where}: {c.mismatches:,} of {c.size:,} differ, {side}; largest difference "
+                    f"{steps(c.max_difference, unit)}, mean {c.mean_difference:.4g}."
+                )
+    return (
+        "**Count** (in quantization steps of the output where it has codes)\n\n" + "\n".join(lines)
+        if lines
+        else ""
+    )
+
+
+def _oracles(report: Report) -> str:
+    """What the engine was compared with; an oracle that is itself in doubt is said to be."""
+    lines = []
+    exact = report.scheme("exact")
+    if exact is not None and exact.trace is not None:
+        lines.append(
+            "- Exact rational arithmetic of the stored values, rounded half to even once: the expected values above."
+        )
+    elif report.case.expected:
+        lines.append("- The expected values are given with the case.")
+    float64 = report.scheme("float64")
+    if float64 is not None and float64.trace is not None:
+        lines.append(
+            f"- The specification's formula in float64: {_agreement(report, float64.label)}."
+        )
+    for run in report.engine_runs:
+        if run.engine == "onnx_reference":
+            said = (
+                _agreement(report, run_label(run))
+                if run.status is RunStatus.OK
+                else f"cannot run it ({inline(_cut(run.message, 120))})"
+            )
+            lines.append(f"- The ONNX reference evaluator, onnx {run.version}: {said}.")
+    return "**Oracles**\n\n" + "\n".join(lines) if lines else ""
+
+
+def _agreement(report: Report, label: str) -> str:
+    compared = [c for c in report.comparisons if c.actual == label]
+    if not compared:
+        return "not compared"
+    wrong = sum(max(c.mismatches, 0) for c in compared)
+    if all(c.equal for c in compared):
+        return "equal to exact"
+    return f"{wrong:,} of {sum(c.size for c in compared):,} differ from exact, so it is no second witness here"
+
+
+def _control(report: Report) -> str:
+    right = [
+        r.config.level
+        for r in report.ort_runs
+        if r.status is RunStatus.OK and all(c.equal for c in report.comparisons_of(r))
+    ]
+    wrong = any(not c.equal for r in report.ort_runs for c in report.comparisons_of(r))
+    if wrong and right and report.comparisons:
+        return f"**Control**: the same model and input are right at {', '.join(right)}."
+    if report.verdict.status not in ("differs", "failed"):
+        return ""
+    for finding in report.findings:
+        if finding.fixed is not None and _is_right(finding.fixed, report):
+            return (
+                f"**Control**: with {inline(finding.nearest)} it runs, and equals exact arithmetic."
+            )
+    halved = _halved(report.case)
+    if halved is not None and _is_right(halved, report):
+        names = " and ".join(inline(name) for name in halved.inputs)
+        return f"**Control**: with the codes of {names} at half their distance from the middle every code is right."
+    return ""
+
+
+def _halved(case: Case) -> Case | None:
+    """The case with every integer input at half its distance from the middle of its type."""
+    halved = case
+    for name, value in case.inputs.items():
+        if not is_integer(value.dtype):
+            return None
+        low = 128 if value.dtype == np.uint8 else 0
+        half = (value.astype(np.int64) - low) // 2 + low
+        halved = halved.with_tensor(name, half.astype(value.dtype))
+    return halved if case.inputs else None
+
+
+def _is_right(case: Case, report: Report) -> bool:
+    """True where ONNX Runtime was run on the case and equals exact arithmetic."""
+    run = report.ort_runs[-1]
+    cpu = run.cpu if run.emulated else "this"
+    found = run_ort(case, SessionConfig(run.config.level, run.config.entries), cpu=cpu)
+    if found.status is not RunStatus.OK or not found.repeatable:
+        return False
+    try:
+        exact = trace(case.graph, case.inputs, schemes()["exact"])
+    except TraceError:
+        return False
+    return same_outputs(found.outputs, exact.outputs)
+
+
+def _answers(report: Report) -> str:
+    """What maintainers ask first."""
+    if report.findings:
+        valid = "no: " + "; ".join(inline(f"{f.found} ({f.rule})") for f in report.findings)
+    else:
+        valid = "yes, no rule of the operator's specification that qlab knows is broken"
+    entries = {k: v for r in report.ort_runs for k, v in r.config.entries.items()}
+    settings = (
+        ", ".join(f"{inline(k)} = {inline(v)}" for k, v in entries.items())
+        or "none besides the level"
+    )
+    return (
+        "**Asked first**\n\n"
+        f"- Is the model valid? {valid[0].upper()}{valid[1:]}.\n"
+        "- Which rounding is expected? Half to even, once, where the specification rounds.\n"
+        f"- Which execution provider? The default CPU provider; session options: {settings}."
+    )
