@@ -38,7 +38,7 @@ def graph_runs(report: Report, of: str = "given") -> tuple[SchemeRun, ...]:
     Args:
         of: ``given``, a level, or ``fused``.
     """
-    names = ("exact", "float64", "float32", "ort_cpu")
+    names = ("exact", "ort_cpu", "float32", "float64")
     here = next((r.cpu for r in report.ort_runs if r.cpu), None)
     found = [report.scheme(name, of, here if name == "ort_cpu" else None) for name in names]
     return tuple(run for run in found if run is not None and run.trace is not None)

@@ -16,7 +16,8 @@ from qlab.trace import Index
 from qlab.views.fields import describe_stored, parse_value, step_value, with_entry
 from qlab.views.markup import index_text
 from qlab.views.numbers import plain, show
-from qlab.views.palette import ROLES, role_of
+from qlab.views.palette import ROLES
+from qlab.views.roles import tensor_role
 
 INLINE = 64  # entries of a tensor that is shown as fields; a larger one is opened on demand
 INLINE_COLUMNS = 8
@@ -72,7 +73,7 @@ def _tensor(case: Case, name: str, rejected: Mapping[str, Rejected]) -> dict[str
     assert value is not None
     rows, columns = grid_shape(value.shape)
     inline = value.size <= INLINE and (columns <= INLINE_COLUMNS or rows == 1)
-    role = "real" if role_of(name) == "code" and is_float(value.dtype) else role_of(name)
+    role = tensor_role(case.graph, name, {name: value})
     return {
         "name": name,
         "role": role.replace("_", "-"),

@@ -9,7 +9,8 @@ from qlab.graph import Graph, Node
 from qlab.qtypes import Array, dtype_name
 from qlab.views.markup import sign, text
 from qlab.views.numbers import show
-from qlab.views.palette import ROLES, role_of
+from qlab.views.palette import ROLES
+from qlab.views.roles import tensor_role
 
 SHOWN = 4  # entries of a constant
 
@@ -22,7 +23,7 @@ def graph_html(graph: Graph, inputs: Mapping[str, Array], given: Graph | None = 
     """
     known = {(n.op_type, n.domain, n.outputs) for n in given.nodes} if given else None
     fed = "".join(
-        _tensor_row(name, inputs[name], "input") for name in graph.inputs if name in inputs
+        _tensor_row(graph, name, inputs[name]) for name in graph.inputs if name in inputs
     )
     nodes = "".join(
         _node(
@@ -55,12 +56,12 @@ def _node(graph: Graph, node: Node, new: bool) -> str:
 
 def _input_row(graph: Graph, name: str) -> str:
     if name in graph.constants:
-        return _tensor_row(name, graph.constants[name], "")
+        return _tensor_row(graph, name, graph.constants[name])
     return f'<tr><th scope="row"><b>{text(name)}</b></th><td></td></tr>'
 
 
-def _tensor_row(name: str, value: Array, word: str) -> str:
-    role = role_of(name)
+def _tensor_row(graph: Graph, name: str, value: Array) -> str:
+    role = tensor_role(graph, name, {name: value})
     shape = "" if value.ndim == 0 else f"[{','.join(str(n) for n in value.shape)}]"
     return (
         f'<tr><th scope="row">{sign(ROLES[role].sign, "c-" + role)} {text(name)}</th>'

@@ -155,7 +155,8 @@ def _letters(name: str) -> str:
 
 
 def _text(words: str) -> str:
-    return rf"\text{{{_escape(words)}}}"
+    # KaTeX has no Σ inside of \text.
+    return r"\textstyle\sum ".join(rf"\text{{{_escape(part)}}}" if part else "" for part in words.split("Σ"))
 
 
 def _escape(words: str) -> str:

@@ -95,7 +95,9 @@ def axes(shown: Sequence[Point]) -> tuple[Axis, ...]:
         {abs(value - tie) for value in values} | {abs(a - b) for a in values for b in values}
     )
     smallest = next((d for d in distances if d > 0), None)
-    if smallest is None or smallest > (wide.high - wide.low) * ZOOM_BELOW:
+    apart = max(values) - min(values)
+    # Values more than a code apart differ for another reason than the tie: a closer look at it tells nothing.
+    if smallest is None or apart > 1 or smallest > (wide.high - wide.low) * ZOOM_BELOW:
         return (wide,)
     near = [value for value in values if abs(value - tie) <= smallest * 40]
     if not near:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qlab.compare import Comparison
+from qlab.engines.messages import plain_words
 from qlab.engines.results import EngineRun, RunStatus
 from qlab.graph import same_graph
 from qlab.qtypes import Array, dtype_name
@@ -81,7 +82,7 @@ def _scheme_source(run: SchemeRun, same: bool = True) -> Source:
 
 
 def _engine_source(run: EngineRun) -> Source:
-    message = "" if run.status is RunStatus.OK else f"{STATUS_WORDS[run.status]}: {run.message}"
+    message = "" if run.status is RunStatus.OK else f"{STATUS_WORDS[run.status]}: {plain_words(run.message)}"
     names = {"onnxruntime": "ONNX Runtime", "onnx_reference": "ONNX reference"}
     note = run.config.level if run.engine == "onnxruntime" else ""
     if run.status is RunStatus.OK and not run.repeatable:

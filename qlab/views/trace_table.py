@@ -70,13 +70,11 @@ def merge_names(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """All names, each once, in an order in which every column's own order is kept where the columns agree."""
     merged: list[str] = []
     for column in columns:
-        position = 0
-        for name in column:
-            if name in merged:
-                position = max(position, merged.index(name) + 1)
-            else:
-                merged.insert(position, name)
-                position += 1
+        for place, name in enumerate(column):
+            if name not in merged:
+                # Before the next step that is there already, so that what leads to a common step stands above it.
+                following = next((n for n in column[place + 1 :] if n in merged), None)
+                merged.insert(len(merged) if following is None else merged.index(following), name)
     return tuple(merged)
 
 
@@ -107,8 +105,7 @@ def _row(runs: Sequence[SchemeRun], row: Row, view: str) -> str:
         _formula(scheme, formula, len(row.formulas) > 1) for scheme, formula in row.formulas
     )
     notes = "".join(tag("div", text(note), css="q-note") for _, note in row.notes)
-    first = next((s for s in row.steps if s is not None), None)
-    cells = "".join(_cell(step, first, view) for step in row.steps)
+    cells = "".join(_cell(step, run, view) for step, run in zip(row.steps, runs, strict=True))
     css = ' class="parts"' if row.parts else ""
     return f'<tr{css}><th scope="row">{name}</th><td class="formula">{formulas}{notes}</td>{cells}</tr>'
 
@@ -119,11 +116,12 @@ def _formula(scheme: str, formula: str, several: bool) -> str:
     return f'<div class="f">{label}<span>\n\n${latex(formula)}$\n\n</span></div>'
 
 
-def _cell(step: ElementStep | None, first: ElementStep | None, view: str) -> str:
+def _cell(step: ElementStep | None, run: SchemeRun, view: str) -> str:
     if step is None:
         return '<td class="num none">·</td>'
     shown = show(step.value, view)
-    kind = "" if step.dtype in ("exact", "int64") else tag("small", text(step.dtype))
+    own = {"float64": "float64", "float32": "float32", "ort_cpu": "float32"}.get(run.scheme)
+    kind = "" if step.dtype in ("exact", "int64", own) else tag("small", text(step.dtype))
     bits = bit_pattern(step.value)
     title = f"{show(step.value, 'exact')}" + (f", bits {bits}" if bits else "")
     return f'<td class="num" title="{text(title)}">{text(shown)} {kind}</td>'
