@@ -1,5 +1,8 @@
 """The exceptions that qlab raises for a caller's mistakes: one line, what, where, and the way out."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class QlabError(ValueError):
     """Base of all: the message is one line that can be shown to a person as it is."""
@@ -15,3 +18,10 @@ class TraceError(QlabError):
 
 class ExportError(QlabError):
     """Something that cannot be taken away in the form asked for."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that was probably meant, upper and lower case aside; "" where none is close."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.lower()[:100], list(by_lower), 1)
+    return by_lower[found[0]] if found else ""

@@ -1,6 +1,5 @@
 """A case as JSON, version 1: docs/case-format.md."""
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qlab.case import Case
-from qlab.errors import CaseError
+from qlab.errors import CaseError, closest
 from qlab.formats.tensor_json import tensor_from_json, tensor_to_json
 from qlab.graph import Graph, Node
 from qlab.qtypes import Array
@@ -153,8 +152,8 @@ def _case(document: Any) -> Case:
 def _known_keys(where: str, document: Mapping[str, Any], allowed: Iterable[str]) -> None:
     for key in document:
         if key not in allowed:
-            close = difflib.get_close_matches(key, list(allowed), 1)
-            hint = f", did you mean {close[0]!r}?" if close else ""
+            close = closest(key, allowed)
+            hint = f", did you mean {close!r}?" if close else ""
             raise CaseError(f"{where}{key}: unknown key{hint} (there are {', '.join(allowed)})")
 
 
@@ -273,8 +272,8 @@ def _check_names(graph: Graph) -> None:
 
 
 def _close(name: str, defined: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(defined), 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(name, defined)
+    return f"; did you mean {close!r}?" if close else ""
 
 
 def _shown(given: Any, limit: int = 40) -> str:

@@ -1,10 +1,9 @@
 """What a person names as a case → the case."""
 
-import difflib
 from pathlib import Path
 
 from qlab.case import Case
-from qlab.errors import CaseError
+from qlab.errors import CaseError, closest
 from qlab.formats.case_json import LARGEST, case_from_json
 from qlab.formats.onnx_test_case import case_from_model, read_folder, read_zip
 from qlab.formats.share_link import packed_of, unpack
@@ -24,6 +23,8 @@ def load_case(name: str | Path) -> Case:
         return gallery_case(text)
     if packed := packed_of(text):
         return unpack(packed)
+    if not text.strip():
+        raise CaseError("no case is named; python -m qlab gallery lists the known ones")
     path = Path(text)
     try:
         if path.is_dir():
@@ -32,10 +33,8 @@ def load_case(name: str | Path) -> Case:
             return case_from_bytes(_bytes(path), path.name)
     except OSError as error:
         raise CaseError(f"{text[:200]}: {error.strerror}") from None
-    close = difflib.get_close_matches(text, gallery_names(), 1)
-    hint = (
-        f"; did you mean {close[0]}?" if close else "; python -m qlab gallery lists the known cases"
-    )
+    close = closest(text, gallery_names())
+    hint = f"; did you mean {close}?" if close else "; python -m qlab gallery lists the known cases"
     raise CaseError(f"{text[:200]}: no such file or folder, and no gallery name{hint}")
 
 

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
@@ -58,6 +59,7 @@ def read_zip(data: bytes, name: str = "the archive") -> Case:
             files = {info.filename: archive.read(info) for info in infos}
     except (
         zipfile.BadZipFile,
+        zlib.error,
         NotImplementedError,
         RuntimeError,
         EOFError,
@@ -144,7 +146,7 @@ def _graph(data: bytes, where: str) -> Graph:
         graph = from_model(model)
     except CaseError as error:
         raise CaseError(f"{where}: {error}") from None
-    except (ValueError, TypeError, NotImplementedError) as error:
+    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
         raise CaseError(
             f"{where}: {MODEL} cannot be read: {' '.join(str(error).split())[:200]}"
         ) from None
@@ -158,7 +160,7 @@ def _tensor(data: bytes, where: str) -> Array:
     try:
         proto.ParseFromString(data)
         value = numpy_helper.to_array(proto)
-    except (DecodeError, ValueError, TypeError, NotImplementedError) as error:
+    except (DecodeError, ValueError, TypeError, LookupError, NotImplementedError) as error:
         raise CaseError(f"{where}: is no tensor: {' '.join(str(error).split())[:200]}") from None
     return _supported(value, where)
 

@@ -1,11 +1,10 @@
 """Known cases on which quantized operators have surprised people: one JSON file each, with its source."""
 
-import difflib
 import functools
 from importlib import resources
 
 from qlab.case import Case
-from qlab.errors import CaseError
+from qlab.errors import CaseError, closest
 from qlab.formats.case_json import case_from_json
 
 DEFAULT = "qlinearadd-off-by-one"
@@ -22,7 +21,7 @@ def gallery_names() -> tuple[str, ...]:
 def gallery_case(name: str) -> Case:
     """A case by its name. Raises CaseError for an unknown name."""
     if name not in gallery_names():
-        close = difflib.get_close_matches(name, gallery_names(), 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(gallery_names())}"
+        close = closest(name, gallery_names())
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(gallery_names())}"
         raise CaseError(f"{name[:100]!r} is not in the gallery; {hint}")
     return case_from_json((resources.files(__name__) / f"{name}.json").read_text(encoding="utf-8"))

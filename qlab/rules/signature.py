@@ -1,13 +1,13 @@
 """Is there such an operator, in this opset, with these inputs and attributes?"""
 
 import dataclasses
-import difflib
 from collections.abc import Iterator
 
 import numpy as np
 import onnx
 
 from qlab.case import Case
+from qlab.errors import closest
 from qlab.ops import operators
 from qlab.qtypes import is_integer, saturate
 from qlab.report import Finding
@@ -81,8 +81,7 @@ def _no_schema(check: CheckedNode, opset: int) -> Finding:
             "domain com.microsoft",
             lambda: check.with_node(domain="com.microsoft"),
         )
-    close = difflib.get_close_matches(op_type, [o for _, o in operators()], 1, 0.7)
-    nearest = close[0] if close else ""
+    nearest = closest(op_type, (o for _, o in operators()))
     return check.finding(
         "",
         f"ai.onnx has no operator {op_type}",

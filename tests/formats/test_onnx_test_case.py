@@ -1,0 +1,139 @@
+"""ONNX's own test-case folder, also zipped."""
+
+import io
+import zipfile
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qlab.errors import CaseError
+from qlab.formats.onnx_test_case import (
+    case_from_model,
+    folder_files,
+    read_folder,
+    read_zip,
+    write_folder,
+)
+from qlab.gallery import gallery_case, gallery_names
+from qlab.qtypes import DTYPES
+from tests.formats.cases import edge_values, identity, same
+
+CASE = identity(np.array([1, 2], np.int8))
+FILES = folder_files(CASE)
+
+
+def zipped(files):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def model(**changes):
+    made = CASE.model()
+    for key, value in changes.items():
+        getattr(made.graph if key != "functions" else made, key).extend(value)
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize("name", gallery_names())
+def test_the_gallery_there_and_back(name, tmp_path):
+    case = gallery_case(name)
+    write_folder(case, tmp_path / name)
+    assert same(read_folder(tmp_path / name), case)
+    assert same(read_zip(zipped(folder_files(case))), case)
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+def test_the_edges_of_every_type_survive(name):
+    case = identity(edge_values(name))
+    assert same(read_zip(zipped(folder_files(case))), case)
+
+
+def test_the_files_have_onnxs_names(tmp_path):
+    written = write_folder(CASE, tmp_path)
+    assert {p.relative_to(tmp_path).as_posix() for p in written} == {
+        "model.onnx", "test_data_set_0/input_0.pb", "test_data_set_0/output_0.pb",
+    }  # fmt: skip
+    proto = onnx.TensorProto.FromString((tmp_path / "test_data_set_0/input_0.pb").read_bytes())
+    assert onnx.numpy_helper.to_array(proto).tolist() == [1, 2]
+
+
+def test_a_folder_within_a_zip():
+    assert same(read_zip(zipped({f"a/b/{name}": data for name, data in FILES.items()})), CASE)
+
+
+def test_a_model_without_inputs_is_a_case():
+    node = onnx.helper.make_node("Identity", ["c"], ["y"])
+    constant = onnx.numpy_helper.from_array(np.array([1], np.int8), "c")
+    output = onnx.helper.make_empty_tensor_value_info("y")
+    graph = onnx.helper.make_graph([node], "g", [], [output], [constant])
+    case = case_from_model(onnx.helper.make_model(graph).SerializeToString())
+    assert case.inputs == {}
+    assert case.graph.constants["c"].tolist() == [1]
+
+
+external = onnx.TensorProto(name="w", data_type=1, dims=[1], data_location=1)
+external.external_data.add(key="location", value="/etc/passwd")
+loop = onnx.helper.make_node("Identity", ["x"], ["q"], g=onnx.helper.make_graph([], "g", [], []))
+strings = onnx.helper.make_tensor("w", onnx.TensorProto.STRING, [1], [b"a"])
+WRONG = {
+    "no model": ({"a.txt": b""}, "holds no model.onnx"),
+    "no input": ({"model.onnx": FILES["model.onnx"]}, "has no test_data_set_0/input_0.pb, the value of the input 'x'"),
+    "bytes": ({**FILES, "model.onnx": b"\xff\xff"}, "model.onnx is no ONNX model"),
+    "empty": ({**FILES, "model.onnx": b""}, "model.onnx has no nodes"),
+    "input": ({**FILES, "test_data_set_0/input_0.pb": b"\xff\xff"}, "input_0.pb: is no tensor"),
+    "external": ({**FILES, "model.onnx": model(initializer=[external])}, "keeps tensors in other files"),
+    "subgraph": ({**FILES, "model.onnx": model(node=[loop])}, "graphs and sparse tensors as attributes"),
+    "strings": ({**FILES, "model.onnx": model(initializer=[strings])}, "tensors cannot be held"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_one_line(name):
+    files, line = WRONG[name]
+    with pytest.raises(CaseError) as error:
+        read_zip(zipped(files), "a.zip")
+    assert line in str(error.value)
+    assert str(error.value).startswith("a.zip: ")
+    assert "\n" not in str(error.value)
+
+
+def test_no_zip():
+    with pytest.raises(CaseError, match=r"a\.zip: cannot be unpacked: "):
+        read_zip(b"PK\x03\x04 and nothing", "a.zip")
+
+
+def test_a_zip_that_unpacks_to_too_much():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.onnx", bytes(70_000_000))
+    assert len(stream.getvalue()) < 100_000
+    with pytest.raises(CaseError, match="more than 500 files or 64,000,000 bytes"):
+        read_zip(stream.getvalue())
+
+
+def test_a_zip_of_too_many_files():
+    with pytest.raises(CaseError, match="more than 500 files"):
+        read_zip(zipped({f"{i}": b"" for i in range(501)}))
+
+
+def test_a_folder_without_a_model(tmp_path):
+    with pytest.raises(CaseError, match="has no model.onnx; an ONNX test case is a folder"):
+        read_folder(tmp_path)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.sampled_from(sorted(FILES)), st.data())
+def test_any_damaged_byte_is_a_case_or_one_line(name, data):
+    original = FILES[name]
+    place = data.draw(st.integers(0, len(original) - 1))
+    damaged = original[:place] + bytes([data.draw(st.integers(0, 255))]) + original[place + 1 :]
+    try:
+        read_zip(zipped({**FILES, name: damaged}))
+    except CaseError as error:
+        assert "\n" not in str(error)
