@@ -39,8 +39,10 @@ def run(
         timeout: seconds for one request to an engine.
 
     Raises:
-        QlabError: an unknown level.
+        QlabError: an unknown level, or none.
     """
+    if not levels:
+        raise TraceError(f"no level is given; ONNX Runtime has {', '.join(LEVELS)}")
     for level in levels:
         if level not in LEVELS:
             raise TraceError(f"unknown level {level!r}; ONNX Runtime has {', '.join(LEVELS)}")

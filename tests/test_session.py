@@ -159,6 +159,11 @@ def test_an_unknown_level():
         run(gallery_case("qlinearadd-off-by-one"), levels=("all",))
 
 
+def test_no_level():
+    with pytest.raises(QlabError, match="no level is given; ONNX Runtime has ORT_DISABLE_ALL, "):
+        run(gallery_case("qlinearadd-off-by-one"), levels=())
+
+
 def test_a_rejected_case_is_a_result_with_the_rule_and_the_words():
     found = run(build("QLinearMatMul", dtype="int8", weight_dtype="uint8"))
     assert found.exit_status == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qlab.errors import ExportError
 from qlab.export.issue_form import IssueLink, IssueText, issue_link
-from qlab.export.markdown import issue_text
+from qlab.export.markdown import issue_texts
 from qlab.export.script import regression_test, reproducer_script, right_outputs
 from qlab.export.verify import Verification, verify_script
 from qlab.formats.case_json import case_to_json
@@ -21,7 +21,7 @@ TEST = "test_regression.py"
 README = """\
 reproduce.py        prints expected and actual; exit status 1 while the difference is there, 0 when it is not
 test_regression.py  the same as a test: pytest test_regression.py
-report.md           an issue in the shape of onnxruntime's form: gh issue create --repo microsoft/onnxruntime --title "…" --body-file report.md
+report.md           an issue in the shape of onnxruntime's form: @COMMAND@
 case.json           the case: python -m qlab run case.json
 model.onnx, test_data_set_0/  the model with inputs and expected outputs, in ONNX's own layout
 results.json        what ran, with versions and CPU: python -m qlab run case.json --json
@@ -35,6 +35,7 @@ class Export:
     Attributes:
         issue: the whole report. link: the form filled with as much of it as an address holds.
         verification: None where there is no script; ``no_script`` then says why.
+        agrees: the script came to the same answer as the report.
     """
 
     files: dict[str, bytes]
@@ -42,13 +43,15 @@ class Export:
     link: IssueLink
     verification: Verification | None
     no_script: str = ""
+    agrees: bool = True
 
     @property
     def sentence(self) -> str:
         """``ran 3 of 3 times, difference reproduced``, or why there is no script."""
-        return (
-            self.verification.sentence if self.verification else f"is not there: {self.no_script}"
-        )
+        if self.verification is None:
+            return f"is not there: {self.no_script}"
+        doubt = "" if self.agrees else ", which is not what the report says"
+        return f"{self.verification.sentence}{doubt}"
 
     def zip(self) -> bytes:
         """All files in one .zip; equal files give equal bytes."""
@@ -72,23 +75,26 @@ def export(report: Report, times: int = 3) -> Export:
         verification = verify_script(scripts[SCRIPT], times=times, cpu=_cpu(report))
     except ExportError as error:
         no_script = str(error)
-    issue = issue_text(report, verification)
-    shorter = (issue_text(report, verification, length) for length in ("untested", "brief"))
-    link = issue_link(*shorter)
+    issues = issue_texts(report, verification)
+    issue, link = issues["whole"], issue_link(*issues.values())
     texts = {
         **scripts,
         "report.md": issue.markdown,
         "case.json": case_to_json(case),
         "results.json": json.dumps(report_to_json(report), ensure_ascii=False, indent=1) + "\n",
-        "README.txt": "".join(
-            line + "\n"
-            for line in README.splitlines()
-            if scripts or not line.startswith((SCRIPT, TEST))
-        ),
+        "README.txt": _readme(issue, with_script=bool(scripts)),
     }
+    wrong = report.exit_status != 0
     right = dataclasses.replace(case, expected=right_outputs(report))
     files = {name: text.encode() for name, text in texts.items()} | folder_files(right)
-    return Export(files, issue, link, verification, no_script)
+    agrees = verification is None or not verification.ok or verification.reproduced == wrong
+    return Export(files, issue, link, verification, no_script, agrees)
+
+
+def _readme(issue: IssueText, *, with_script: bool) -> str:
+    lines = README.replace("@COMMAND@", issue.command).splitlines()
+    kept = (line for line in lines if with_script or not line.startswith((SCRIPT, TEST)))
+    return "".join(f"{line}\n" for line in kept)
 
 
 def _cpu(report: Report) -> str:

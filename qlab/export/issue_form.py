@@ -3,12 +3,15 @@
 import dataclasses
 import platform
 import re
+import shlex
 from urllib.parse import quote
 
 from qlab.engines.cpu import cpu_name
+from qlab.errors import ExportError
 from qlab.report import Report
 
-ADDRESS = "https://github.com/microsoft/onnxruntime/issues/new"
+REPOSITORY = "microsoft/onnxruntime"
+ADDRESS = f"https://github.com/{REPOSITORY}/issues/new"
 TEMPLATE = "08-general.yml"
 LINK_LIMIT = 7500  # characters of the encoded address; the server stops at about 8,190
 PLATFORMS = (*("Windows", "Linux", "Mac", "Android", "iOS", "Web Browser", "Other / Unknown"),)
@@ -64,6 +67,12 @@ class IssueText:
         """(label, option) of each list: a link cannot choose them."""
         return tuple((f.label, self.values[f.id]) for f in FIELDS if f.options)
 
+    @property
+    def command(self) -> str:
+        """The command line that files it from report.md. Only ever shown."""
+        title = shlex.quote(self.title)
+        return f"gh issue create --repo {REPOSITORY} --title {title} --body-file report.md"
+
 
 @dataclasses.dataclass(frozen=True)
 class IssueLink:
@@ -78,7 +87,13 @@ class IssueLink:
 
 
 def machine_values(report: Report) -> dict[str, str]:
-    """The fields that this machine answers."""
+    """The fields that this machine answers.
+
+    Raises:
+        ExportError: nothing ran in ONNX Runtime.
+    """
+    if not report.ort_runs:
+        raise ExportError("nothing ran in ONNX Runtime: name a level, such as ORT_ENABLE_ALL")
     systems = {"Linux": "Linux", "Darwin": "Mac", "Windows": "Windows"}
     machines = {
         "x86_64": "X64",

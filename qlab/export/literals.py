@@ -1,14 +1,18 @@
-"""Values and graphs as Python source that needs numpy and onnx only, old releases of them too."""
+"""Values and nodes as Python source that needs numpy and onnx only, old releases of them too.
+
+A case may come from a stranger's link, and its script is run: whatever its texts hold, they stay string literals
+(`text`) or comments (`comment`).
+"""
 
 import keyword
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
 from qlab.errors import ExportError
-from qlab.graph import Graph, Node
+from qlab.graph import Node
 from qlab.qtypes import Array, bounds, dtype_name, is_float, is_integer
 
 PLAIN = (
@@ -18,6 +22,7 @@ PLAIN = (
 PACKED = ("int4", "uint4")
 NOT_ATTRIBUTES = ("op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload")
 LARGEST = 20_000  # elements of a literal
+WIDTH = 100
 
 
 def text(value: str) -> str:
@@ -33,111 +38,108 @@ def comment(value: str, width: int = 96) -> str:
     return "\n".join(f"# {line}" for line in textwrap.wrap(printable, width)) or "#"
 
 
+def filled(opening: str, tokens: Sequence[str], closing: str, indent: int = 0) -> str:
+    """``opening`` + tokens with commas + ``closing``: on one line if it fits, else lines filled with whole tokens."""
+    margin = " " * indent
+    line = f"{margin}{opening}{', '.join(tokens)}{closing}"
+    if len(line) <= WIDTH:
+        return line
+    lines = [f"{margin}{opening}"]
+    inner = line = " " * (indent + 4)
+    for token in tokens:
+        if line != inner and len(line) + len(token) + 1 > WIDTH:
+            lines.append(line.rstrip())
+            line = inner
+        line += f"{token}, "
+    return "\n".join([*lines, line.rstrip(), f"{margin}{closing}"])
+
+
 def array(value: Array) -> str:
-    """A numpy array of a plain type as an expression.
+    """A numpy array of a plain type as an expression on one line; every bit of it is read back.
 
     Raises:
         ExportError: a type that numpy alone does not have, or too many elements.
     """
-    name = dtype_name(value.dtype)
-    if value.size > LARGEST:
-        raise ExportError(
-            f"a tensor of {value.size:,} elements is too long for a script; at most {LARGEST:,}"
-        )
-    if name not in PLAIN:
-        raise ExportError(f"numpy has no {name}: such a tensor cannot be a literal in a script")
-    if is_float(value.dtype) and not _reads_back(value):
-        width = value.dtype.itemsize
-        raw = np.ascontiguousarray(value).view(f"uint{8 * width}")
-        listed = _nested([hex(int(v)) for v in raw.reshape(-1)], value.shape)
-        return f'np.array({listed}, "uint{8 * width}").view("{name}"){_shape(value)}'
-    one = _real if is_float(value.dtype) else str
-    listed = _nested([one(v) for v in value.reshape(-1)], value.shape)
-    return f'np.array({listed}, "{name}"){_shape(value)}'
+    return f"np.array({', '.join(_array(value))}{_after(value)}"
+
+
+def entry(name: str, value: Array) -> str:
+    """``"x": np.array(…),`` as an entry of a dict, in lines of at most 100 characters. Raises as `array`."""
+    return filled(f"{text(name)}: np.array(", _array(value), f"{_after(value)},", 4)
 
 
 def tensor(name: str, value: Array) -> str:
     """A TensorProto as an expression: by numpy where it has the type, else from its stored bytes."""
+    _check_size(name, value)
     kind = dtype_name(value.dtype)
     if kind in PLAIN:
         return f"numpy_helper.from_array({array(value)}, {text(name)})"
-    if value.size > LARGEST:
-        raise ExportError(
-            f"{name} has {value.size:,} elements, too long for a script; at most {LARGEST:,}"
-        )
     raw = _packed(value) if kind in PACKED else np.ascontiguousarray(value).tobytes()
-    enum = kind.upper().replace("_", "")
-    shown = f"  # {kind} {np.asarray(value).reshape(-1)[:8].tolist()}" if kind in PACKED else ""
-    expression = f"helper.make_tensor({text(name)}, TensorProto.{enum}, {list(value.shape)}, {raw!r}, raw=True)"
-    return expression + shown.replace("\n", " ")
+    return (
+        f"helper.make_tensor({text(name)}, TensorProto.{enum(value)}, {list(value.shape)}, "
+        f"{raw!r}, raw=True)"
+    )
 
 
-def node(item: Node) -> str:
+def node(item: Node, indent: int = 0) -> str:
     """A helper.make_node call. Raises ExportError for an attribute whose name is no keyword argument."""
-    parts = [text(item.op_type), _names(item.inputs), _names(item.outputs)]
+    parts = [text(item.op_type), *_names(item.inputs), *_names(item.outputs)]
     if item.domain:
         parts.append(f"domain={text(item.domain)}")
     for key, value in item.attributes.items():
         if not key.isidentifier() or keyword.iskeyword(key) or key in NOT_ATTRIBUTES:
             raise ExportError(f"an attribute with the name {key!r} cannot be written into a script")
         parts.append(f"{key}={_attribute(key, value)}")
-    return f"helper.make_node({', '.join(parts)})"
+    return filled("helper.make_node(", parts, ")", indent)
 
 
-def model(
-    graph: Graph, inputs: Mapping[str, Array], output_types: Mapping[str, str], ir_version: int
-) -> str:
-    """The body of a function that returns the ModelProto; each line indented by four spaces."""
-    nodes = "".join(f"        {node(item)},\n" for item in graph.nodes)
-    constants = "".join(
-        f"        {_line(tensor(name, value))}\n" for name, value in graph.constants.items()
-    )
-    declared = "".join(
-        f"        helper.make_tensor_value_info({text(name)}, TensorProto.{_enum(inputs[name])}, {list(inputs[name].shape)}),\n"
-        for name in graph.inputs
-    )
-    outputs = "".join(
-        f"        helper.make_tensor_value_info({text(name)}, TensorProto.{output_types[name]}, None),\n"
-        if name in output_types
-        else f"        helper.make_empty_tensor_value_info({text(name)}),\n"
-        for name in graph.outputs
-    )
-    opsets = ", ".join(f"helper.make_opsetid({text(d)}, {v})" for d, v in graph.opset.items())
-    return (
-        f"    nodes = [\n{nodes}    ]\n"
-        f"    constants = [\n{constants}    ]\n"
-        f"    inputs = [\n{declared}    ]\n"
-        f"    outputs = [\n{outputs}    ]\n"
-        '    graph = helper.make_graph(nodes, "case", inputs, outputs, constants)\n'
-        f"    model = helper.make_model(graph, opset_imports=[{opsets}])\n"
-        f"    model.ir_version = {ir_version}\n"
-        "    return model\n"
-    )
-
-
-def _enum(value: Array) -> str:
+def enum(value: Array) -> str:
+    """ONNX's name of an array's type, ``FLOAT``, ``INT8``, ``FLOAT8E4M3FN``."""
     names = {"float32": "FLOAT", "float64": "DOUBLE"}
     kind = dtype_name(value.dtype)
     return names.get(kind, kind.upper().replace("_", ""))
 
 
-def enum(value: Array) -> str:
-    """ONNX's name of an array's type, ``FLOAT``, ``INT8``."""
-    return _enum(value)
+def _array(value: Array) -> list[str]:
+    """The arguments of np.array, split where a line may end."""
+    name = dtype_name(value.dtype)
+    _check_size("a tensor", value)
+    if name not in PLAIN:
+        raise ExportError(f"numpy has no {name}: such a tensor cannot be a literal in a script")
+    written = [_real(v) if is_float(value.dtype) else str(v) for v in value.reshape(-1)]
+    if _as_bits(value):
+        name = f"uint{8 * value.dtype.itemsize}"
+        written = [hex(int(v)) for v in np.ascontiguousarray(value).view(name).reshape(-1)]
+    return [*_nested(written, value.shape).split(", "), text(name)]
 
 
-def _line(expression: str) -> str:
-    """An element of a list: the comma before a comment."""
-    code, mark, remark = (
-        expression.partition("  # int4 ")
-        if "  # int4 " in expression
-        else expression.partition("  # uint4 ")
-    )
-    return f"{code},{mark}{remark}"
+def _after(value: Array) -> str:
+    """What follows the arguments of np.array."""
+    view = f".view({text(dtype_name(value.dtype))})" if _as_bits(value) else ""
+    return f"){view}" if value.size else f"){view}.reshape({list(value.shape)})"
 
 
-def _names(names: tuple[str, ...]) -> str:
-    return "[" + ", ".join(text(name) for name in names) + "]"
+def _as_bits(value: Array) -> bool:
+    """True where a decimal does not give every bit back: a NaN with bits of its own."""
+    if not is_float(value.dtype):
+        return False
+    read = np.array([float(_real(v).replace("np.", "")) for v in value.reshape(-1)], value.dtype)
+    return read.tobytes() != value.tobytes()
+
+
+def _check_size(name: str, value: Array) -> None:
+    if value.size > LARGEST:
+        raise ExportError(
+            f"{name} of {value.size:,} elements is too long for a script; at most {LARGEST:,}"
+        )
+
+
+def _names(names: tuple[str, ...]) -> list[str]:
+    """A list of names, split where a line may end."""
+    listed = [text(name) for name in names] or [""]
+    listed[0] = f"[{listed[0]}"
+    listed[-1] += "]"
+    return listed
 
 
 def _attribute(name: str, value: object) -> str:
@@ -149,29 +151,17 @@ def _attribute(name: str, value: object) -> str:
         return "[" + ", ".join(_attribute(name, entry) for entry in value) + "]"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
-    return repr(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise ExportError(f"attribute {name}: a {type(value).__name__} cannot be written into a script")
 
 
 def _real(value: np.generic) -> str:
     number = float(value)
     if not math.isfinite(number):
-        return f"np.{'nan' if number != number else 'inf' if number > 0 else '-inf'}".replace(
-            "np.-inf", "-np.inf"
-        )
+        return "np.nan" if math.isnan(number) else "np.inf" if number > 0 else "-np.inf"
     shortest = str(value)
     return shortest if "." in shortest or "e" in shortest else f"{shortest}.0"
-
-
-def _reads_back(value: Array) -> bool:
-    """False for a NaN with bits of its own, which no decimal gives."""
-    nan = np.isnan(value)
-    usual = np.full(value.shape, np.nan, value.dtype)
-    return bool(
-        np.array_equal(
-            value[nan].view(f"uint{8 * value.dtype.itemsize}"),
-            usual[nan].view(f"uint{8 * value.dtype.itemsize}"),
-        )
-    )
 
 
 def _nested(flat: list[str], shape: tuple[int, ...]) -> str:
@@ -181,10 +171,6 @@ def _nested(flat: list[str], shape: tuple[int, ...]) -> str:
     for size in reversed(shape):
         level = ["[" + ", ".join(level[i : i + size]) + "]" for i in range(0, len(level), size)]
     return level[0]
-
-
-def _shape(value: Array) -> str:
-    return "" if value.size else f".reshape({list(value.shape)})"
 
 
 def _packed(value: Array) -> bytes:

@@ -3,6 +3,10 @@
 A small input, expected and actual, two independent oracles, a count, a control case that passes, a regression test.
 """
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
+
 import numpy as np
 
 from qlab.case import Case
@@ -10,90 +14,111 @@ from qlab.engines.ort import run_ort
 from qlab.engines.results import RunStatus, SessionConfig
 from qlab.errors import ExportError, TraceError
 from qlab.export.issue_form import IssueText, machine_values
-from qlab.export.script import regression_test, reproducer_script, right_outputs
+from qlab.export.script import (
+    exact_outputs,
+    regression_test,
+    reproducer_script,
+    right_outputs,
+    test_function,
+)
 from qlab.export.verify import Verification
 from qlab.graph import same_outputs
-from qlab.qtypes import Array, dtype_name, is_float, is_integer
+from qlab.qtypes import Array, bounds, dtype_name, is_float, is_integer
 from qlab.report import Report, run_label
 from qlab.schemes import schemes
 from qlab.trace import trace
 from qlab.views.numbers import integer, show, steps
 
 SHOWN = 16
+HALVED = "at half their distance from the middle of their type"
 
 
-def issue_text(
-    report: Report, verification: Verification | None = None, length: str = "whole"
-) -> IssueText:
-    """Title and fields of an issue about the report.
+# whole; short: without what the script printed; test: the regression test in place of the script; brief: as test, and
+# of the description the answer and the values only.
+Length = Literal["whole", "short", "test", "brief"]
+LENGTHS: tuple[Length, ...] = ("whole", "short", "test", "brief")
+
+
+def issue_texts(
+    report: Report, verification: Verification | None = None
+) -> dict[Length, IssueText]:
+    """Title and fields of an issue about the report, in every length, the longest first.
 
     Args:
-        length: ``whole``; ``untested`` without the regression test; ``brief`` with the answer and the values only.
+        verification: what running the script gave.
+
+    Raises:
+        ExportError: a report without a run of ONNX Runtime.
     """
     nodes = ", ".join(dict.fromkeys(n.op_type for n in report.case.graph.nodes))
-    headline = report.verdict.headline.rstrip(".")
-    title = f"[quantization] {nodes}: {headline}"
-    try:
-        script = reproducer_script(report)
-        test = regression_test(report) if length == "whole" else ""
-        reproduce = f"{_ran(verification)}{fence(script, 'python')}"
-        what = "**A regression test**, which fails while the difference is there:"
-        tested = f"{what}\n\n{fence(test, 'python')}" if test else ""
-    except ExportError as error:
-        reproduce = (
-            f"The model and its data are attached (there is no script: {inline(str(error))})."
-        )
-        tested = ""
-    values = {
-        "issue-descript": "\n\n".join(
-            part for part in (*_description(report, length), tested) if part
-        ),
-        "reproducibility": reproduce,
-        **machine_values(report),
-    }
-    return IssueText(_cut(title, 160), values)
+    title = " ".join(f"[quantization] {nodes}: {report.verdict.headline.rstrip('.')}".split())
+    machine = machine_values(report)
+    answer = [_headline(report), _table(report)]
+    described = [*answer, _counts(report), _oracles(report), _control(report), _answers(report)]
+    texts: dict[Length, IssueText] = {}
+    for length in LENGTHS:
+        parts = answer if length == "brief" else described
+        try:
+            reproduce = _reproduction(report, verification, length)
+            test = _test(report) if length in ("whole", "short") else ""
+        except ExportError as error:
+            words = inline(str(error))
+            reproduce = f"The model and its data are attached (there is no script: {words})."
+            test = ""
+        values = {
+            "issue-descript": "\n\n".join(part for part in (*parts, test) if part),
+            "reproducibility": reproduce,
+            **machine,
+        }
+        texts[length] = IssueText(_cut(title, 160), values)
+    return texts
+
+
+def _reproduction(report: Report, verification: Verification | None, length: Length) -> str:
+    """What to run, and what came out here."""
+    if length in ("test", "brief"):
+        ran = f"As a script, it {verification.sentence}. " if verification is not None else ""
+        return f"{ran}As a regression test:\n\n{fence(regression_test(report), 'python')}"
+    ran = f"The script {verification.sentence}.\n\n" if verification is not None else ""
+    script = f"{ran}{fence(reproducer_script(report), 'python')}"
+    if length != "whole" or verification is None:
+        return script
+    return f"{script}\n\nIt printed, on the machine named below:\n\n{fence(verification.output)}"
+
+
+def _test(report: Report) -> str:
+    imports = (
+        "import numpy as np\nimport pytest\nfrom reproduce import EXPECTED, LEVELS, make_model, run"
+    )
+    code = f"{imports}\n\n\n{test_function(report)}"
+    return (
+        "**A regression test**, beside the script below as reproduce.py; it fails while the difference is there:"
+        f"\n\n{fence(code, 'python')}"
+    )
 
 
 def inline(words: str) -> str:
     """A text on one line in which Markdown and HTML find nothing."""
     line = " ".join(words.split())
-    for character in "\\`*_[]<>|":
+    for character in "\\`*_[]<>|~$":
         line = line.replace(character, "\\" + character)
-    return line.replace("@", "@\u200b")  # names nobody
+    return line.replace("@", "@\u200b").replace("#", "#\u200b")  # names nobody, no other issue
 
 
 def fence(code: str, language: str = "") -> str:
     """A code block that the code cannot end."""
-    longest = max(
-        (len(run) for run in code.replace("\n", " ").split(" ") if set(run) == {"`"}), default=0
-    )
-    inner = max([longest, *(_backticks(line) for line in code.splitlines())], default=0)
-    ticks = "`" * max(3, inner + 1)
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    ticks = "`" * max(3, longest + 1)
     return f"{ticks}{language}\n{code.rstrip()}\n{ticks}"
-
-
-def _backticks(line: str) -> int:
-    return max(
-        (len(part) for part in "".join(c if c == "`" else " " for c in line).split()), default=0
-    )
-
-
-def _ran(verification: Verification | None) -> str:
-    return f"The script {verification.sentence}.\n\n" if verification is not None else ""
 
 
 def _cut(words: str, limit: int) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
-def _description(report: Report, length: str) -> list[str]:
+def _headline(report: Report) -> str:
     why = "\n".join(f"- {inline(sentence)}" for sentence in report.verdict.sentences)
-    answer = [
-        inline(report.verdict.headline) + (f"\n\n{why}" if why else ""),
-        _table(report),
-    ]
-    more = (_counts, _oracles, _control, _answers)
-    return answer if length == "brief" else answer + [part(report) for part in more]
+    return inline(report.verdict.headline) + (f"\n\n{why}" if why else "")
 
 
 def _table(report: Report) -> str:
@@ -148,8 +173,7 @@ def _counts(report: Report) -> str:
 def _oracles(report: Report) -> str:
     """What the engine was compared with; an oracle that is itself in doubt is said to be."""
     lines = []
-    exact = report.scheme("exact")
-    if exact is not None and exact.trace is not None:
+    if exact_outputs(report) is not None:
         lines.append(
             "- Exact rational arithmetic of the stored values, rounded half to even once: the expected values above."
         )
@@ -197,23 +221,43 @@ def _control(report: Report) -> str:
             return (
                 f"**Control**: with {inline(finding.nearest)} it runs, and equals exact arithmetic."
             )
-    halved = _halved(report.case)
-    if halved is not None and _is_right(halved, report):
-        names = " and ".join(inline(name) for name in halved.inputs)
-        return f"**Control**: with the codes of {names} at half their distance from the middle every code is right."
+    for words, control in _neighbours(report.case):
+        if _is_right(control, report):
+            return f"**Control**: with {words} every code is right."
     return ""
 
 
-def _halved(case: Case) -> Case | None:
-    """The case with every integer input at half its distance from the middle of its type."""
-    halved = case
-    for name, value in case.inputs.items():
-        if not is_integer(value.dtype):
-            return None
-        low = 128 if value.dtype == np.uint8 else 0
-        half = (value.astype(np.int64) - low) // 2 + low
-        halved = halved.with_tensor(name, half.astype(value.dtype))
-    return halved if case.inputs else None
+def _neighbours(case: Case) -> Iterator[tuple[str, Case]]:
+    """Tamer cases of the same graph: they are controls where ONNX Runtime is right on them."""
+    codes = {n: v for n, v in case.inputs.items() if _has_codes(v)}
+    reals = {n: v for n, v in case.inputs.items() if is_float(v.dtype)}
+    if codes:
+        yield f"the codes of {_listed(codes)} {HALVED}", _with(case, codes, _half)
+    if reals:
+        yield f"{_listed(reals)} all ones", _with(case, reals, np.ones_like)
+    for name, value in case.graph.constants.items():
+        if value.ndim > 1 and _has_codes(value):
+            half = _with(case, {name: value}, _half)
+            yield f"the codes of {inline(name)} {HALVED}", half
+
+
+def _with(case: Case, chosen: Mapping[str, Array], change: Callable[[Array], Array]) -> Case:
+    for name, value in chosen.items():
+        case = case.with_tensor(name, change(value))
+    return case
+
+
+def _has_codes(value: Array) -> bool:
+    return is_integer(value.dtype) and value.dtype.itemsize <= 4
+
+
+def _half(codes: Array) -> Array:
+    middle = (sum(bounds(codes.dtype)) + 1) // 2
+    return np.asarray((codes.astype(np.int64) - middle) // 2 + middle).astype(codes.dtype)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(inline(name) for name in names)
 
 
 def _is_right(case: Case, report: Report) -> bool:

@@ -2,14 +2,41 @@
 
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from qlab.engines.pool import launcher_of
 
 TAIL = 4000  # characters of output that are kept
+
+# The last of these lines that a script prints is its answer; an uncaught exception also ends with status 1.
+ANSWERS = {
+    "DIFFERENCE REPRODUCED": "difference reproduced",
+    "REFUSAL REPRODUCED": "refusal reproduced",
+    "CRASH REPRODUCED": "crash reproduced",
+    "no difference": "no difference",
+    "it runs, no right result is known": "it runs, no right result is known",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """How one run ended: exit status (negative: a signal; None: no end in time), its answer, what it printed."""
+
+    status: int | None
+    output: str
+
+    @property
+    def answer(self) -> str:
+        """One of the values of ANSWERS; "" where the script came to none."""
+        lines = (line.strip() for line in reversed(self.output.splitlines()))
+        said = next((line for line in lines if line in ANSWERS), "")
+        agree = self.status == (1 if said.endswith("REPRODUCED") else 0)
+        return ANSWERS[said] if said and agree else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,47 +44,51 @@ class Verification:
     """What came out of running a script.
 
     Attributes:
-        times: how often it was run. where: ``""``, or `` on an emulated avx2 CPU``. statuses: exit status of each run; negative is a signal, None a time-out.
-        output: what the last run printed, errors included.
+        endings: one for each run.
+        where: "" for this machine, or `` on an emulated avx2 CPU``.
     """
 
-    times: int
-    statuses: tuple[int | None, ...]
-    output: str
+    endings: tuple[Ending, ...]
     where: str = ""
 
     @property
     def reproduced(self) -> bool:
-        """True where every run says that the difference is there."""
-        return all(status == 1 for status in self.statuses)
+        """True where every run says that the difference, refusal or crash is there."""
+        return self.ok and self.endings[0].status == 1
 
     @property
     def ok(self) -> bool:
         """True where every run came to the same answer, whichever."""
-        return len(set(self.statuses)) == 1 and self.statuses[0] in (0, 1)
+        answers = {ending.answer for ending in self.endings}
+        return len(answers) == 1 and "" not in answers
+
+    @property
+    def output(self) -> str:
+        """What the last run printed, errors included."""
+        return self.endings[-1].output
 
     @property
     def sentence(self) -> str:
         """``ran 3 of 3 times, difference reproduced``."""
-        ran = sum(status in (0, 1) for status in self.statuses)
-        counted = f"ran {ran} of {self.times} times{self.where}"
-        if self.reproduced:
-            return f"{counted}, difference reproduced"
-        if all(status == 0 for status in self.statuses):
-            return f"{counted}, no difference" + ("" if self.where else " on this machine")
-        if ran == self.times:
-            seen = sum(status == 1 for status in self.statuses)
-            return f"{counted}, difference seen in {seen} of them"
-        return f"{counted}, {self._failure()}"
+        answers = [ending.answer for ending in self.endings if ending.answer]
+        counted = f"ran {len(answers)} of {len(self.endings)} times{self.where}"
+        if len(answers) < len(self.endings):
+            return f"{counted}, {self._failure()}"
+        if not self.ok:
+            seen = (f"{answers.count(a)} times {a}" for a in dict.fromkeys(answers))
+            return f"{counted}, not the same each time: {', '.join(seen)}"
+        here = " on this machine" if answers[0] == "no difference" and not self.where else ""
+        return f"{counted}, {answers[0]}{here}"
 
     def _failure(self) -> str:
-        status = next(s for s in self.statuses if s not in (0, 1))
+        failed = [ending for ending in self.endings if not ending.answer]
+        status = failed[0].status
         if status is None:
             return "a run did not end in time"
         if status < 0:
-            ended = sum(s == status for s in self.statuses)
-            return f"{ended} ended by signal {-status}"
-        return f"a run ended with status {status}: {self.output.strip().splitlines()[-1] if self.output.strip() else ''}"
+            return f"{len(failed)} ended by signal {-status}"
+        words = next(iter(reversed(failed[0].output.strip().splitlines())), "")
+        return f"a run failed with exit status {status}" + (f": {words}" if words else "")
 
 
 def verify_script(
@@ -73,19 +104,9 @@ def verify_script(
         path = Path(folder) / "reproduce.py"
         path.write_text(script, encoding="utf-8")
         processes = [_start(path, Path(folder) / str(i), cpu) for i in range(times)]
-        statuses: list[int | None] = []
-        output = b""
-        for process in processes:
-            try:
-                output, _ = process.communicate(timeout=timeout)
-                statuses.append(_status(process.returncode, output))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                output, _ = process.communicate()
-                statuses.append(None)
-    text = output.decode("utf-8", "replace").replace(str(path), "reproduce.py")
-    where = "" if cpu == "this" else f" on an emulated {cpu} CPU"
-    return Verification(times, tuple(statuses), text[-TAIL:], where)
+        deadline = time.monotonic() + timeout
+        endings = tuple(_end(process, deadline, path) for process in processes)
+    return Verification(endings, "" if cpu == "this" else f" on an emulated {cpu} CPU")
 
 
 def _start(path: Path, folder: Path, cpu: str) -> "subprocess.Popen[bytes]":
@@ -98,11 +119,19 @@ def _start(path: Path, folder: Path, cpu: str) -> "subprocess.Popen[bytes]":
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
 
 
-def _status(returned: int, output: bytes) -> int:
-    """An uncaught exception also ends with status 1: only the script's own last line makes it a difference."""
-    if returned == 1 and b"DIFFERENCE REPRODUCED" not in output:
-        return 70
-    return returned
+def _end(process: "subprocess.Popen[bytes]", deadline: float, path: Path) -> Ending:
+    """Wait for a run until the deadline; one that has not ended by then is ended, with what it started."""
+    status: int | None
+    try:
+        output, _ = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = None
+    text = output.decode("utf-8", "replace").replace(str(path), path.name)
+    return Ending(status, text[-TAIL:])

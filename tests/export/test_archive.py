@@ -1,8 +1,11 @@
 """All that one takes away, as files."""
 
+import dataclasses
 import io
 import json
+import shlex
 import zipfile
+from urllib.parse import unquote
 
 import numpy as np
 import onnx
@@ -15,7 +18,6 @@ from qlab.formats.load import load_case
 from qlab.formats.onnx_test_case import read_zip
 from qlab.gallery import gallery_case
 from qlab.graph import Graph, Node
-from qlab.qtypes import DTYPES
 from qlab.session import run
 
 NAMES = {
@@ -38,7 +40,27 @@ def test_the_zip_holds_all_of_it(report):
         model = onnx.ModelProto.FromString(archive.read("model.onnx"))
         assert [node.op_type for node in model.graph.node] == ["QLinearAdd"]
     assert made.sentence == "ran 1 of 1 times, difference reproduced"
-    assert made.zip() == made.zip()
+    assert made.agrees
+    again = export(report, times=1)
+    assert made.zip() == again.zip()
+
+
+def test_the_readme_names_the_command_and_never_breaks_out_of_it(report):
+    hostile = dataclasses.replace(
+        report, verdict=dataclasses.replace(report.verdict, headline='it\'s `id` $(id) "x"\nrm')
+    )
+    readme = export(hostile, times=1).files["README.txt"].decode()
+    assert len(readme.splitlines()) == 6
+    line = next(n for n in readme.splitlines() if "gh issue create" in n)
+    words = shlex.split(line[line.index("gh issue") :])
+    assert words[:6] == ["gh", "issue", "create", "--repo", "microsoft/onnxruntime", "--title"]
+    assert words[7:] == ["--body-file", "report.md"]
+
+
+def test_a_script_that_disagrees_with_the_report_is_said_to(report):
+    comparisons = tuple(c for c in report.comparisons if "onnxruntime" not in c.actual)
+    made = export(dataclasses.replace(report, comparisons=comparisons), times=1)
+    assert made.sentence.endswith("difference reproduced, which is not what the report says")
 
 
 def test_the_zip_is_a_case_again(report):
@@ -63,9 +85,10 @@ def test_a_folder_that_cannot_be_written(report, tmp_path):
 
 def test_without_a_script_the_rest_is_there():
     node = Node("Identity", ("x",), ("y",))
-    x = np.ones(2).astype(DTYPES["int4"])
+    x = np.zeros(20_001, np.int8)
     made = export(run(Case(Graph((node,), {}, ("x",), ("y",), {"": 21}), {"x": x})), times=1)
     assert "reproduce.py" not in made.files
-    assert made.sentence.startswith("is not there: the output y is int4")
+    assert made.sentence.startswith("is not there: a tensor of 20,001 elements is too long")
     assert "reproduce.py" not in made.files["README.txt"].decode()
     assert "there is no script" in made.issue.markdown
+    assert "there is no script" in unquote(made.link.url)

@@ -1,46 +1,85 @@
 """A script in fresh processes: what is said of each way to end."""
 
+import time
+
 import pytest
 
 from qlab.engines.ort import emulated_cpus
 from qlab.export.verify import verify_script
 
-SAYS = 'print("DIFFERENCE REPRODUCED")\n'
+DIFFERS = 'print("DIFFERENCE REPRODUCED")\n'
+EQUAL = 'print("no difference")\n'
 
 
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        (f"{SAYS}raise SystemExit(1)", "ran 3 of 3 times, difference reproduced"),
-        ("raise SystemExit(0)", "ran 3 of 3 times, no difference on this machine"),
-        ("raise ValueError('no')", "ran 0 of 3 times, a run ended with status 70: ValueError: no"),
-        ("raise SystemExit(5)", "ran 0 of 3 times, a run ended with status 5: "),
+        (f"{DIFFERS}raise SystemExit(1)", "ran 3 of 3 times, difference reproduced"),
+        (
+            'print("REFUSAL REPRODUCED")\nraise SystemExit(1)',
+            "ran 3 of 3 times, refusal reproduced",
+        ),
+        ('print("CRASH REPRODUCED")\nraise SystemExit(1)', "ran 3 of 3 times, crash reproduced"),
+        (f"{EQUAL}raise SystemExit(0)", "ran 3 of 3 times, no difference on this machine"),
+        (
+            'print("it runs, no right result is known")',
+            "ran 3 of 3 times, it runs, no right result is known",
+        ),
+        (
+            "raise ValueError('no')",
+            "ran 0 of 3 times, a run failed with exit status 1: ValueError: no",
+        ),
+        (f"{EQUAL}raise SystemExit(1)", "ran 0 of 3 times, a run failed with exit status 1: no difference"),
+        (f"{DIFFERS}raise SystemExit(0)", "ran 0 of 3 times, a run failed with exit status 0: DIFFERENCE REPRODUCED"),
+        ("raise SystemExit(5)", "ran 0 of 3 times, a run failed with exit status 5"),
         ("import os; os.abort()", "ran 0 of 3 times, 3 ended by signal 6"),
     ],
-)
+)  # fmt: skip
 def test_how_it_ends(script, sentence):
     found = verify_script(script)
     assert found.sentence == sentence
     assert found.ok == sentence.startswith("ran 3")
+    assert found.reproduced == sentence.endswith(" reproduced")
 
 
-def test_a_script_that_does_not_end_is_ended():
-    found = verify_script("import time; time.sleep(60)", times=2, timeout=0.5)
+def test_a_script_that_does_not_end_is_ended_with_what_it_started(tmp_path):
+    started = tmp_path / "started"
+    code = f"import time; time.sleep(1); open({str(started)!r}, 'w')"
+    script = f"import subprocess, sys\nsubprocess.call([sys.executable, '-c', {code!r}])"
+    found = verify_script(script, times=2, timeout=0.5)
     assert found.sentence == "ran 0 of 2 times, a run did not end in time"
+    time.sleep(0.8)
+    assert not started.exists()
 
 
 def test_runs_that_disagree_are_said():
-    script = f"import os\n{SAYS}raise SystemExit(os.path.basename(os.getcwd()) == '1')"
-    assert verify_script(script).sentence == "ran 3 of 3 times, difference seen in 1 of them"
+    script = (
+        "import os\n"
+        "wrong = os.path.basename(os.getcwd()) == '1'\n"
+        "print('DIFFERENCE REPRODUCED' if wrong else 'no difference')\n"
+        "raise SystemExit(wrong)"
+    )
+    found = verify_script(script)
+    assert found.sentence == (
+        "ran 3 of 3 times, not the same each time: "
+        "2 times no difference, 1 times difference reproduced"
+    )
+    assert not found.ok
+    assert not found.reproduced
+
+
+def test_a_warning_after_the_answer_does_not_hide_it():
+    script = f"{DIFFERS}import sys, atexit\natexit.register(print, 'bye')\nsys.exit(1)"
+    assert verify_script(script, times=1).reproduced
 
 
 def test_a_script_sees_nothing_of_this_project():
-    assert verify_script("import qlab", times=1).sentence.startswith("ran 0 of 1 times")
+    assert "No module named 'qlab'" in verify_script("import qlab", times=1).sentence
 
 
 @pytest.mark.skipif(
     "avx2" not in emulated_cpus(), reason="qemu-user is not installed (apt install qemu-user)"
 )
 def test_on_another_cpu():
-    found = verify_script("raise SystemExit(0)", times=1, cpu="avx2")
+    found = verify_script(EQUAL, times=1, cpu="avx2")
     assert found.sentence == "ran 1 of 1 times on an emulated avx2 CPU, no difference"
