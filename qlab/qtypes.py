@@ -62,4 +62,5 @@ def bounds(dtype: Any) -> tuple[int, int]:
 def saturate(codes: Array, dtype: Any) -> Array:
     """Clamp integers (int64 or Python ints) to the range of ``dtype`` and cast to it."""
     low, high = bounds(dtype)
-    return np.minimum(np.maximum(codes, low), high).astype(np.int64).astype(np.dtype(dtype))
+    clamped = np.asarray(np.minimum(np.maximum(codes, low), high))  # of no axes it is a bare number
+    return clamped.astype(np.int64).astype(np.dtype(dtype))

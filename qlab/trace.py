@@ -194,6 +194,7 @@ def trace(graph: Graph, inputs: Mapping[str, Array], scheme: "Scheme") -> Trace:
         operator = operator_for(node, scheme)
         call = Call(node, operator, graph, tensors, dtypes, scheme)
         try:
+            call.check()
             with np.errstate(all="ignore"):
                 steps = tuple(operator.steps(call, scheme))
         except TraceError as error:

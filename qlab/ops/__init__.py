@@ -49,6 +49,15 @@ class Call:
     dtypes: Mapping[str, str]
     scheme: "Scheme"
 
+    def check(self) -> None:
+        """Raise TraceError for more inputs than the operator has."""
+        allowed = self.operator.inputs
+        if not self.operator.opaque and len(self.node.inputs) > len(allowed):
+            raise TraceError(
+                f"it has {len(self.node.inputs)} inputs; at most {len(allowed)} are allowed: "
+                f"{', '.join(allowed)}"
+            )
+
     def __getitem__(self, name: str) -> Array:
         """The value of a required input, by the schema's name."""
         value = self.optional(name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     zero = scheme.real(np.zeros((), np.int64))
     x, w = reals(call, "X"), reals(call, "W")
-    if call.optional("Z") is not None:
+    if "Z" in call.operator.inputs and call.optional("Z") is not None:
         raise TraceError("a FusedConv that adds Z has no arithmetic here")
     lowered = convolution(call, x, w, zero, zero, names=("X", "W"), channel_major=True)
     value = yield from scheme.contract(lowered.contraction)
@@ -33,13 +33,11 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", formula, value, tensor=call.output, dtype=call.dtype("X"))
 
 
-INPUTS = ("X", "W", "B", "Z")  # Z: of FusedConv only
-
-OPERATOR = Operator("Conv", "", INPUTS, "ai.onnx Conv, opsets 1 to 22", _steps)
+OPERATOR = Operator("Conv", "", ("X", "W", "B"), "ai.onnx Conv, opsets 1 to 22", _steps)
 FUSED = Operator(
     "FusedConv",
     "com.microsoft",
-    INPUTS,
+    ("X", "W", "B", "Z"),
     "com.microsoft FusedConv, onnxruntime 1.32.0",
     _steps,
 )

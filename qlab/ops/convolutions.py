@@ -1,6 +1,7 @@
 """What all convolutions share: from a call's x and w to a contraction in channels-first order."""
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -8,7 +9,8 @@ from qlab.errors import TraceError
 from qlab.lowering import Window, filters, patches, tap_positions, to_channels_first, window
 from qlab.ops import Call
 from qlab.qtypes import Array
-from qlab.schemes import Contraction
+from qlab.schemes import Contraction, Product
+from qlab.trace import Index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +60,24 @@ def convolution(
         axes,
         positions,
         names,
+        product=Product(  # weights · patches
+            m // group,
+            math.prod(geometry.output),
+            b_transposed=_rows_are_patches(x.shape, w.shape, geometry),
+        ),
     )
     return Convolution(contraction, geometry, w.shape[1] == 1 and m == group)
+
+
+def _rows_are_patches(x: Index, w: Index, geometry: Window) -> bool:
+    """True where the patches lie in x one after the other: the kernel is as wide as the only channel.
+
+    MLAS (convolve.cpp) then multiplies with x itself, transposed.
+    """
+    whole = all(o == n - k + 1 for o, n, k in zip(geometry.output, x[2:], w[2:], strict=True))
+    steps = set(geometry.strides) | set(geometry.dilations)
+    plain = steps == {1} and not any(geometry.begins) and whole
+    return len(x) <= 4 and w[1] == 1 and plain and w[-1] == x[-1]
 
 
 def of_channels(name: str, parameter: Array, m: int) -> Array:

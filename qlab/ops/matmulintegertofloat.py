@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from qlab.arithmetic import add
 from qlab.ops import Call, Operator
-from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, per_row
-from qlab.ops.parameters import codes, reals, spread, zero_point
+from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column
+from qlab.ops.parameters import codes, per_tensor, reals, spread, zero_point
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         matrix_contraction(
             codes(call, "A"),
             codes(call, "B"),
-            per_row(zero_point(call, "a_zero_point")),
+            per_tensor("a_zero_point", zero_point(call, "a_zero_point")),
             per_column(zero_point(call, "b_zero_point")),
             names=("A", "B"),
             pairs=is_pair_product(call, "A", "B"),
@@ -29,7 +29,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
         )
     )
     scales = (
-        ("a_scale", spread("a_scale", per_row(call["a_scale"]), total.shape)),
+        ("a_scale", per_tensor("a_scale", call["a_scale"])),
         ("b_scale", spread("b_scale", per_column(call["b_scale"]), total.shape)),
     )
     bias = call.optional("bias")

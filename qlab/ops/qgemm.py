@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qlab.errors import TraceError
 from qlab.ops import Call, Operator
 from qlab.ops.matrices import is_pair_product, matrix_contraction, per_column, transposed
 from qlab.ops.parameters import codes, output_dtype, per_tensor, spread, zero_point
@@ -45,6 +46,11 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     if y_scale is None:
         yield from scheme.rescale(total, scales, call.output)
         return
+    if call.optional("y_zero_point") is None:
+        # ONNX Runtime then returns float32, divided by y_scale all the same.
+        raise TraceError(
+            "y_scale is given without y_zero_point; the schema quantizes with both, or leaves out both"
+        )
     dtype = output_dtype(call, "y_zero_point", call.dtype("A"))
     target = Target(
         "y",

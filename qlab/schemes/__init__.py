@@ -67,6 +67,36 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
+class Product:
+    """A product of reals as ONNX Runtime calls its matrix product A · B for it.
+
+    Attributes:
+        rows, columns: of A and of B; matrices that share B are rows of one A.
+        a_transposed, b_transposed: how the operands are stored.
+        packed: B is an initializer, so that it was packed when the session was made.
+    """
+
+    rows: int
+    columns: int
+    a_transposed: bool = False
+    b_transposed: bool = False
+    packed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Affine:
+    """What Gemm makes of a sum of products: alpha · sum + beta · addend.
+
+    Attributes:
+        alpha, beta: float32, shape (). addend: reals that broadcast to the tensor; None where there is none.
+    """
+
+    alpha: Array
+    beta: Array
+    addend: Array | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Contraction:
     """Sums of products: lhs (…, rows, K) · rhs (…, K, columns), arranged into a tensor.
 
@@ -78,6 +108,7 @@ class Contraction:
         names: of the two operands, for formulas.
         pairs: True where ONNX Runtime multiplies unsigned by signed bytes here, so that AVX2 saturates pairs.
         constant_rhs: the signed operand is an initializer (``session.x64quantprecision`` rewrites only those).
+        product: of reals: how ONNX Runtime calls its matrix product; None for codes.
     """
 
     lhs: Array
@@ -90,6 +121,7 @@ class Contraction:
     names: tuple[str, str]
     pairs: bool = False
     constant_rhs: bool = False
+    product: Product | None = None
 
     @property
     def result_shape(self) -> Index:
@@ -170,8 +202,8 @@ class Scheme(Protocol):
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearMul."""
 
-    def contract(self, contraction: Contraction) -> Steps:
-        """Sums of products of reals."""
+    def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
+        """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
 
 
 @functools.cache

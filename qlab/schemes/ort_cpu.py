@@ -12,7 +12,8 @@ from qlab.arithmetic import FLOAT32, fma
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
-from qlab.schemes import Contraction, Quantized, Target
+from qlab.schemes import Affine, Contraction, Quantized, Target
+from qlab.schemes.sgemm import sgemm
 from qlab.trace import Index, Step, Taps
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
@@ -112,7 +113,9 @@ class OrtCpu:
         yield Step(
             "real_zero_point", "f32(0 - f32(minimum / y_scale))", real_zero_point, decides=True
         )
-        clamped = np.fmin(np.fmax(real_zero_point, np.float32(0)), np.float32(255))
+        # std::min(255, NaN) is 255: so it is where -inf / inf leaves no number.
+        clamped = np.where(real_zero_point < 255, real_zero_point, np.float32(255))
+        clamped = np.where(clamped > 0, clamped, np.float32(0))
         zero_point = np.asarray(np.rint(clamped)).astype(np.uint8)
         yield Step(
             "y_zero_point", "rint(clamp(real_zero_point, 0, 255))", zero_point, tensor=tensors[2]
@@ -244,16 +247,11 @@ class OrtCpu:
         yield Step("accumulator", formula, acc)
         # The position on the code axis, exactly: a float64 holds 2^31 / 2^31 without loss.
         total = acc / 2.0**shift + target.zero_point
-        note = "fixed point: rounded half away from zero, before the zero point is added"
-        yield Step(
-            "sum",
-            f"accumulator / 2^shift + {target.zero_point_name}",
-            total,
-            note=note,
-            decides=True,
-        )
+        formula = f"accumulator / 2^shift + {target.zero_point_name}"
+        yield Step("sum", formula, total, decides=True)
         rounded = ((acc - (acc < 0) + (1 << (shift - 1))) >> shift) + target.zero_point
-        yield Step("rounded", f"half away from zero + {target.zero_point_name}", rounded)
+        note = "fixed point rounds half away from zero, before the zero point is added"
+        yield Step("rounded", f"half away from zero + {target.zero_point_name}", rounded, note=note)
         codes = saturate(np.clip(rounded, -32768, 32767), target.dtype)
         yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
         return codes
@@ -275,29 +273,9 @@ class OrtCpu:
         yield Step("sum", f"f32(scaled + {target.zero_point_name})", total, decides=True)
         return (yield from self._sum_to_codes(total, target))
 
-    def contract(self, contraction: Contraction) -> Steps:
-        """A chain of fused multiply-adds over k, as MLAS's SGEMM does for each element of one block of K.
-
-        The last bit of a float32 sum depends on shapes and threads; only codes made from it are ever claimed.
-        """
-        c = contraction
-        value = c.arrange(self._chain(c.lhs, c.rhs))
-        formula = f"Σ {c.names[0]} · {c.names[1]} in float32, one rounding each"
-        unfused = self.cpu == "sse"
-
-        def taps(index: Index) -> Taps:
-            return _real_taps(c, index, unfused=unfused)
-
-        yield Step("accumulator", formula, value, taps=taps)
-        return value
-
-    def _chain(self, lhs: Array, rhs: Array) -> Array:
-        batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
-        total = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.float32)
-        for k in range(lhs.shape[-1]):
-            x, w = lhs[..., :, k, None], rhs[..., k, None, :]
-            total = f32(total + f32(x * w)) if self.cpu == "sse" else fma(x, w, total)
-        return total
+    def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
+        """MLAS SGEMM with one thread."""
+        return (yield from sgemm(contraction, affine, self.cpu))
 
     def _saturates(self, c: Contraction) -> bool:
         return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)
@@ -371,18 +349,6 @@ class OrtCpu:
 def _pair(a: Array, b: Array, axis: int = -2) -> Array:
     """VPMADDUBSW: the sum of two adjacent products, saturated to int16. An odd K ends in a pair with 0."""
     return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
-
-
-def _real_taps(c: Contraction, index: Index, *, unfused: bool) -> Taps:
-    a, b, _, _ = c.operands(index)
-    zero = np.zeros(len(a), np.int64)
-    # With a fused multiply-add the product itself is never rounded: float64 holds it exactly.
-    products = f32(a * b) if unfused else a.astype(np.float64) * b.astype(np.float64)
-    running, total = np.zeros(len(a), np.float32), np.zeros((), np.float32)
-    for k in range(len(a)):
-        total = f32(total + products[k]) if unfused else fma(a[k], b[k], total)
-        running[k] = total
-    return Taps(c.axes, c.positions, a, b, zero, zero, products, running, zero)
 
 
 def _first_is_scalar(a: Index, b: Index) -> bool:

@@ -22,7 +22,7 @@ from qlab.arithmetic import (
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
-from qlab.schemes import Contraction, Quantized, Target
+from qlab.schemes import Affine, Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
 
@@ -137,8 +137,8 @@ class Specification:
         yield Step("scaled", "product · multiplier", scaled)
         return (yield from self._sum_to_codes(scaled, target))
 
-    def contract(self, contraction: Contraction) -> Steps:
-        """Σ a·b, added in the order of the taps."""
+    def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
+        """Σ a·b, added in the order of the taps; then alpha · sum + beta · C."""
         c = contraction
         if self.arithmetic is EXACT:
             total = contract_exact(c.lhs, c.rhs)
@@ -149,6 +149,18 @@ class Specification:
         value = c.arrange(total)
         formula = f"Σ {c.names[0]} · {c.names[1]}"
         yield Step("accumulator", formula, value, taps=lambda index: _real_taps(c, index))
+        if affine is None:
+            return value
+        formula = "accumulator"
+        if affine.alpha != 1:
+            value, formula = mul(self.real(affine.alpha), value), "alpha · accumulator"
+            yield Step("scaled_by_alpha", formula, value)
+        if affine.addend is not None:
+            term, name = affine.addend, "C"
+            if affine.beta != 1:
+                term, name = mul(self.real(affine.beta), term), "beta · C"
+            value = add(value, term)
+            yield Step("with_bias", f"{formula} + {name}", value)
         return value
 
     def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:

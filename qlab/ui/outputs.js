@@ -70,10 +70,10 @@ function sideBySide(data, picked) {
     if (source.values) data.elements.forEach((_, position) => row.append(cell(data, source, position, picked)));
     else {
       const none = element("td", "message", source.summary);
-      none.colSpan = Math.max(1, data.elements.length);
+      none.colSpan = data.elements.length + 1;
       row.append(none);
     }
-    row.append(element("td", `summary s-${source.state}`, source.values ? source.summary : ""));
+    if (source.values) row.append(element("td", `summary s-${source.state}`, source.summary));
     body.append(row);
   }
   table.append(thead, body);
@@ -118,12 +118,43 @@ function gridOf(data, source, picked) {
     name.scope = "row";
     row.append(name);
     for (let k = start; k < Math.min(start + columns, data.elements.length); k++) {
-      row.append(cell(data, source, k, { index: picked.index, source: source.label }));
+      row.append(cell(data, source, k, picked));
     }
     body.append(row);
   }
   table.append(body);
   return table;
+}
+
+// Sources with the same values stand over one grid: who agrees with whom is the answer.
+function cards(data, picked) {
+  const groups = new Map();
+  for (const source of data.sources) {
+    const key = source.values ? `${source.values.join("|")}#${(source.codes || []).join("|")}` : "failed";
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(source);
+  }
+  const all = element("div", "cards");
+  for (const [key, sources] of groups) {
+    const card = element("section", "card");
+    for (const source of sources) {
+      const line = element("div", `line s-${source.state}`);
+      const sign = element("span", `sign k-${source.kind}`, source.sign);
+      sign.setAttribute("aria-hidden", "true");
+      line.append(sign, element("span", "who", `${source.name} `));
+      if (source.note) line.append(element("small", "", source.note));
+      line.append(element("span", "summary", source.summary));
+      card.append(line);
+    }
+    if (key !== "failed") {
+      const scroll = element("div", "scroll");
+      const shown = sources.find((s) => s.label === picked.source) || sources.find((s) => s.differences) || sources[0];
+      scroll.append(gridOf(data, shown, { index: picked.index, source: shown.label === picked.source ? shown.label : "" }));
+      card.append(scroll);
+    }
+    all.append(card);
+  }
+  return all;
 }
 
 function draw(root) {
@@ -138,6 +169,8 @@ function draw(root) {
   if (data.mode === "table") {
     scroll.append(sideBySide(data, picked));
     content.push(scroll);
+  } else if (data.mode === "cards") {
+    content.push(cards(data, picked));
   } else {
     const usable = data.sources.filter((s) => s.values);
     const asked = usable.find((s) => s.label === root.shown) || usable.find((s) => s.label === data.source);
@@ -146,18 +179,24 @@ function draw(root) {
     if (data.mode === "list") {
       content.push(element("p", "hint", `${data.size.toLocaleString("en")} codes; shown are those that differ.`));
     }
-    if (source) scroll.append(gridOf(data, source, picked));
+    if (source) scroll.append(gridOf(data, source, { index: picked.index, source: source.label }));
     content.push(scroll);
   }
   root.replaceChildren(...content);
   scroll.scrollLeft = left[0];
   scroll.scrollTop = left[1];
+  // One cell of each grid is reached by Tab, the others by arrow keys.
+  for (const table of root.querySelectorAll("table")) {
+    const current = table.querySelector("td.picked") || table.querySelector("td.column") || table.querySelector("td[data-position]");
+    if (current) current.tabIndex = 0;
+  }
   const cells = [...root.querySelectorAll("td[data-position]")];
-  const current =
-    (focused && cells.find((c) => c.dataset.position === focused && c.dataset.source === focusedSource)) ||
-    root.querySelector("td.picked") || root.querySelector("td.column") || cells[0];
-  if (current) current.tabIndex = 0;
-  if (focused && current) current.focus({ preventScroll: true });
+  const again = focused && (cells.find((c) => c.dataset.position === focused && c.dataset.source === focusedSource) ||
+    cells.find((c) => c.dataset.position === focused));
+  if (again) {
+    again.tabIndex = 0;
+    again.focus({ preventScroll: true });
+  }
 }
 
 function move(root, from, key) {

@@ -21,6 +21,7 @@ from qlab.views.roles import tensor_role
 
 INLINE = 64  # entries of a tensor that is shown as fields; a larger one is opened on demand
 INLINE_COLUMNS = 8
+WRAPPED = 16  # columns of a long vector as a table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _tensor(case: Case, name: str, rejected: Mapping[str, Rejected]) -> dict[str
         if inline
         else None,
         "summary": "" if inline else summary(value),
-        "errors": _errors(name, value, rejected),
+        "errors": errors_of(name, value, rejected),
     }
 
 
@@ -106,7 +107,8 @@ def _cell(name: str, value: Array, flat: int, rejected: Mapping[str, Rejected]) 
     return {**cell, "wrong": "1"} if wrong else cell
 
 
-def _errors(name: str, value: Array, rejected: Mapping[str, Rejected]) -> list[str]:
+def errors_of(name: str, value: Array, rejected: Mapping[str, Rejected]) -> list[str]:
+    """``A[0,3]: 500 is outside int8: −128 to 127`` for every entry of a tensor that was typed in vain."""
     found = []
     for field, wrong in rejected.items():
         tensor, _, flat = field.removesuffix("]").rpartition("[")
@@ -268,9 +270,20 @@ def with_attribute(case: Case, node: int, name: str, typed: str) -> Case:
     return dataclasses.replace(case, graph=graph, expected={})
 
 
+def table_shape(shape: Index) -> tuple[int, int]:
+    """Rows and columns of a large tensor's table: as a grid; a long vector is wrapped."""
+    rows, columns = grid_shape(shape)
+    return (-(-columns // WRAPPED), WRAPPED) if rows == 1 and columns > WRAPPED else (rows, columns)
+
+
 def table_texts(value: Array) -> tuple[list[str], list[list[str]]]:
-    """Row labels and texts of a large tensor for a table of text cells."""
-    rows, columns = grid_shape(value.shape)
-    flat = value.reshape(-1)
-    labels = [row_label(value.shape, row) or str(row) for row in range(rows)]
-    return labels, [[plain(flat[row * columns + k]) for k in range(columns)] for row in range(rows)]
+    """Row labels and texts of a large tensor for a table of text cells; "" after the end of a wrapped vector."""
+    rows, columns = table_shape(value.shape)
+    flat = [plain(entry) for entry in value.reshape(-1)]
+    flat += [""] * (rows * columns - len(flat))
+    wrapped = (rows, columns) != grid_shape(value.shape)
+    labels = [
+        f"[{row * columns}]" if wrapped else row_label(value.shape, row) or str(row)
+        for row in range(rows)
+    ]
+    return labels, [flat[row * columns : (row + 1) * columns] for row in range(rows)]

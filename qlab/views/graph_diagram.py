@@ -22,9 +22,7 @@ def graph_html(graph: Graph, inputs: Mapping[str, Array], given: Graph | None = 
         given: the graph before the engine rewrote it: nodes that it does not have are marked as new.
     """
     known = {(n.op_type, n.domain, n.outputs) for n in given.nodes} if given else None
-    fed = "".join(
-        _tensor_row(graph, name, inputs[name]) for name in graph.inputs if name in inputs
-    )
+    fed = "".join(_tensor_row(graph, name, inputs[name]) for name in graph.inputs if name in inputs)
     nodes = "".join(
         _node(
             graph,

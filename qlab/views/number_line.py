@@ -117,10 +117,10 @@ def axes(shown: Sequence[Point]) -> tuple[Axis, ...]:
 
 
 def number_line(shown: Sequence[Point]) -> str:
-    """The axes as HTML; empty where there is nothing to show."""
+    """The axes as HTML, the closest look first: it shows why; empty where there is nothing to show."""
     if not shown:
         return ""
-    return f'<div class="q-lines">{"".join(_axis(axis, shown) for axis in axes(shown))}</div>'
+    return f'<div class="q-lines">{"".join(_axis(axis, shown) for axis in reversed(axes(shown)))}</div>'
 
 
 def _code_ticks(low: Fraction, high: Fraction) -> tuple[Tick, ...]:

@@ -18,7 +18,8 @@ from qlab.views.numbers import difference, integer, show, steps
 from qlab.views.palette import SCHEMES
 from qlab.views.verdict import STATUS_WORDS
 
-SIDE_BY_SIDE = 16  # elements: up to here a row for each source and a column for each element
+SIDE_BY_SIDE = 1  # elements: up to here a row for each source and a column for each element
+CARDS = 64  # elements: up to here a grid for every different result
 WHOLE = 1024  # elements: up to here the whole tensor as a grid; above, only differing elements
 LISTED = 200  # elements of a larger tensor
 
@@ -45,6 +46,7 @@ class Source:
 def sources(report: Report) -> tuple[Source, ...]:
     """exact first, then ONNX Runtime at each level, then the other schemes and the reference evaluator."""
     found: list[Source] = []
+    here = {run.cpu for run in report.ort_runs if run.cpu}
     exact = report.scheme("exact")
     if exact is not None:
         found.append(_scheme_source(exact))
@@ -60,13 +62,16 @@ def sources(report: Report) -> tuple[Source, ...]:
     found += [_engine_source(run) for run in report.engine_runs if run.engine != "onnxruntime"]
     for run in report.scheme_runs:
         same = same_graph(run.graph, report.case.graph)
-        if run.of == "given" or (same and (run.scheme, run.cpu) in seen):
+        if same and (run.scheme, run.cpu) in seen:
             continue
         if run.scheme == "exact" and all(c.equal for c in report.comparisons_of(run)):
             continue
         if same:
             seen.add((run.scheme, run.cpu))
-        found.append(_scheme_source(run, same))
+        source = _scheme_source(run, same)
+        if run.cpu and run.cpu not in here:
+            source = dataclasses.replace(source, note=f"{source.note}, predicted".lstrip(", "))
+        found.append(source)
     return tuple(found)
 
 
@@ -82,7 +87,11 @@ def _scheme_source(run: SchemeRun, same: bool = True) -> Source:
 
 
 def _engine_source(run: EngineRun) -> Source:
-    message = "" if run.status is RunStatus.OK else f"{STATUS_WORDS[run.status]}: {plain_words(run.message)}"
+    message = (
+        ""
+        if run.status is RunStatus.OK
+        else f"{STATUS_WORDS[run.status]}: {plain_words(run.message)}"
+    )
     names = {"onnxruntime": "ONNX Runtime", "onnx_reference": "ONNX reference"}
     note = run.config.level if run.engine == "onnxruntime" else ""
     if run.status is RunStatus.OK and not run.repeatable:
@@ -100,8 +109,14 @@ def _engine_source(run: EngineRun) -> Source:
 
 
 def default_pick(report: Report) -> tuple[str, Index, str]:
-    """Output, element and source label to look at first: the first code of ONNX Runtime that differs, if any."""
-    for run in report.ort_runs:
+    """Output, element and source label to look at first.
+
+    The first code of ONNX Runtime that differs; where all agree, the first of another CPU or of the fused form.
+    """
+    predicted = [r for r in report.scheme_runs if r.scheme == "ort_cpu" and r.of != "given"]
+    predicted += [r for r in report.scheme_runs if r.scheme == "ort_cpu" and r.of == "given"]
+    runs: list[EngineRun | SchemeRun] = [*report.ort_runs, *predicted]
+    for run in runs:
         for compared in report.comparisons_of(run):
             if compared.first_mismatch is not None:
                 return compared.output, compared.first_mismatch, compared.actual
@@ -111,7 +126,11 @@ def default_pick(report: Report) -> tuple[str, Index, str]:
 
 
 def table_data(report: Report, output: str, picked: Index, source: str) -> dict[str, Any]:
-    """One output for the component: its elements, and for each source its texts, differences and a summary."""
+    """One output for the component: its elements, and for each source its texts, differences and a summary.
+
+    Args:
+        picked: the chosen element; (-1,) where it is one of another output.
+    """
     listed = sources(report)
     shape = next((s.outputs[output].shape for s in listed if output in s.outputs), ())
     dtype = next((dtype_name(s.outputs[output].dtype) for s in listed if output in s.outputs), "")
@@ -129,7 +148,7 @@ def table_data(report: Report, output: str, picked: Index, source: str) -> dict[
         "shape": list(shape),
         "size": size,
         "columns": max(1, columns),
-        "mode": "table" if size <= SIDE_BY_SIDE else ("grid" if size <= WHOLE else "list"),
+        "mode": _mode(size),
         "elements": [
             {"index": _unravel(i, shape), "label": index_text("", _unravel(i, shape)) or output}
             for i in flat
@@ -139,6 +158,14 @@ def table_data(report: Report, output: str, picked: Index, source: str) -> dict[
         "source": source,
         "unit": reference.unit if reference else "step",
     }
+
+
+def _mode(size: int) -> str:
+    if size <= SIDE_BY_SIDE:
+        return "table"
+    if size <= CARDS:
+        return "cards"
+    return "grid" if size <= WHOLE else "list"
 
 
 def shown_elements(size: int, compared: Sequence[Comparison], picked: int) -> list[int]:
@@ -153,7 +180,7 @@ def shown_elements(size: int, compared: Sequence[Comparison], picked: int) -> li
 
 
 def _flat(index: Index, shape: Index) -> int:
-    if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
+    if len(index) != len(shape) or any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
         return 0
     return int(np.ravel_multi_index(index, shape)) if shape else 0
 

@@ -64,9 +64,6 @@ SURFACES: dict[str, Mark] = {
     "above-bg": Mark("#f9dcea", "#401a2e"),
 }
 
-# KaTeX takes colours as literals, so formulas carry the light one and the style sheet exchanges it.
-FORMULA_ROLES = ("code", "zero_point", "scale", "accumulator", "rounded")
-
 
 def css_variables() -> str:
     """A style rule that defines ``--q-NAME`` for every colour above, for both themes."""
@@ -76,16 +73,7 @@ def css_variables() -> str:
         for name, mark in group.items()
     ]
     declared = "".join(f"{name}:light-dark({mark.light},{mark.dark});" for name, mark in pairs)
-    return f":root{{{declared}}}" + "".join(_formula_rule(role) for role in FORMULA_ROLES)
-
-
-def _formula_rule(role: str) -> str:
-    """Exchange a role's literal colour inside KaTeX for the theme's."""
-    red, green, blue = (int(ROLES[role].light[i : i + 2], 16) for i in (1, 3, 5))
-    selector = (
-        f".katex [style*='rgb({red}, {green}, {blue})'],.katex [style*='{ROLES[role].light}']"
-    )
-    return f"{selector}{{color:var(--q-{role.replace('_', '-')})!important}}"
+    return f":root{{{declared}}}"
 
 
 def role_of(name: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from qlab.report import SchemeRun
 from qlab.trace import ElementStep, Index
-from qlab.views.latex import latex
 from qlab.views.markup import sign, tag, text
+from qlab.views.mathml import mathml
 from qlab.views.numbers import bit_pattern, show
 from qlab.views.palette import ROLES, SCHEMES, role_of
 
@@ -78,10 +78,10 @@ def merge_names(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def trace_markdown(
+def trace_html(
     runs: Sequence[SchemeRun], rows: Sequence[Row], view: str = "decimal", caption: str = ""
 ) -> str:
-    """An HTML table for Markdown, whose formulas (set off by blank lines) KaTeX typesets."""
+    """A table of every step, with MathML formulas: ``st.html`` would take these out, the component keeps them."""
     heads = "".join(f'<th scope="col" class="num">{_scheme_head(run)}</th>' for run in runs)
     body = "".join(_row(runs, row, view) for row in rows)
     return (
@@ -111,9 +111,8 @@ def _row(runs: Sequence[SchemeRun], row: Row, view: str) -> str:
 
 
 def _formula(scheme: str, formula: str, several: bool) -> str:
-    """One formula in a block of its own: only between blank lines does Markdown look for formulas."""
     label = sign(SCHEMES[scheme].sign, f"c-{scheme}") if several else ""
-    return f'<div class="f">{label}<span>\n\n${latex(formula)}$\n\n</span></div>'
+    return f'<div class="f">{label}{mathml(formula)}</div>'
 
 
 def _cell(step: ElementStep | None, run: SchemeRun, view: str) -> str:
@@ -124,4 +123,6 @@ def _cell(step: ElementStep | None, run: SchemeRun, view: str) -> str:
     kind = "" if step.dtype in ("exact", "int64", own) else tag("small", text(step.dtype))
     bits = bit_pattern(step.value)
     title = f"{show(step.value, 'exact')}" + (f", bits {bits}" if bits else "")
-    return f'<td class="num" title="{text(title)}">{text(shown)} {kind}</td>'
+    # A narrow screen has no head of the table: each value says whose it is.
+    who = tag("span", _scheme_head(run), css="who")
+    return f'<td class="num" title="{text(title)}">{who}{text(shown)} {kind}</td>'

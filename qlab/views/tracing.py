@@ -1,6 +1,7 @@
 """Which traces are shown for a chosen element: those of the graph that made it, and the one that was chosen."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from qlab.element import ElementNode, element_nodes, graph_of
 from qlab.explain import part
@@ -51,7 +52,30 @@ def _with_run(node: ElementNode, extra: SchemeRun) -> ElementNode:
     parting = node.parting
     if parting is None and exact is not None and extra.trace is not None:
         parting = part(exact, extra.trace, (node.tensor, node.index))
-    return dataclasses.replace(node, runs=(*node.runs, extra), parting=parting)
+    return dataclasses.replace(node, runs=(node.runs[0], extra, *node.runs[1:]), parting=parting)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parted:
+    """Where and why the chosen result parts from exact: a node on the way, its step, one sentence."""
+
+    node: ElementNode
+    step: str
+    why: str
+
+
+def parted_at(report: Report, pick: Pick, nodes: Sequence[ElementNode]) -> Parted | None:
+    """The first node at which the arithmetic parts; else where the rewritten graph came to mean something else."""
+    for node in nodes:
+        if node.parting is not None:
+            return Parted(node, node.parting.step, node.parting.why)
+    for compared in report.comparisons:
+        if (compared.actual, compared.output) == (pick.source, pick.output) and compared.why:
+            tensor, _, step = compared.first_differing_step.rpartition(":")
+            found = [n for n in nodes if n.tensor == tensor]
+            if found:
+                return Parted(found[0], step, compared.why)
+    return None
 
 
 def taps_of(node: ElementNode) -> Taps | None:

@@ -43,7 +43,7 @@ def test_every_shape_survives(name, shape):
     assert same(case_from_json(case_to_json(case)), case)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=300)
 @given(tensors())
 def test_any_bits_survive(value):
     assert same(case_from_json(case_to_json(identity(value))), identity(value))
@@ -204,7 +204,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(sorted(GOOD)), json_values)
 def test_any_value_of_any_key_is_a_case_or_one_line(key, value):
     try:
@@ -213,7 +213,7 @@ def test_any_value_of_any_key_is_a_case_or_one_line(key, value):
         assert "\n" not in str(error)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, len(changed()) - 1), st.characters())
 def test_any_character_changed_is_a_case_or_one_line(place, character):
     text = changed()

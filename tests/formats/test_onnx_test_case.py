@@ -127,7 +127,7 @@ def test_a_folder_without_a_model(tmp_path):
         read_folder(tmp_path)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(FILES)), st.data())
 def test_any_damaged_byte_is_a_case_or_one_line(name, data):
     original = FILES[name]

@@ -63,6 +63,18 @@ def test_an_infinite_range():
     equal(returned(dynamic([np.inf, 1, -2])), [0, 0, 0])
 
 
+@pytest.mark.parametrize("x", [[3e38, -np.inf, -0.0], [np.inf, -np.inf, 1]])
+def test_an_infinite_minimum_has_the_zero_point_255_in_the_kernel(x):
+    found = traced(dynamic(x), "ort_cpu").outputs
+    assert found["y_zero_point"] == 255
+    equal(returned(dynamic(x)), found["y"])
+
+
+@pytest.mark.parametrize("x", [[3e38, -3e38, 1], [1e-45, 0, -1e-45], [1e-40, 0]])
+def test_extreme_ranges(x):
+    equal(returned(dynamic(x)), traced(dynamic(x), "ort_cpu").outputs["y"])
+
+
 def test_not_a_number():
     assert traced(dynamic([np.nan, 255, 0])).outputs["y"].tolist() == [0, 255, 0]
     with pytest.raises(TraceError, match="NaN in x: which lane it erases"):

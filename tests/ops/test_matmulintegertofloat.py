@@ -52,3 +52,7 @@ def test_what_does_not_fit():
         result(to_float([[3]], [[4]], 1, 1, [1, 2, 3]))
     with pytest.raises(TraceError, match=r"b_scale of the shape \[3\] does not fit"):
         result(to_float([[3]], [[4]], 1, [1, 2, 3]))
+    with pytest.raises(
+        TraceError, match="a_scale has 2 entries; one for the whole tensor is allowed"
+    ):
+        result(to_float([[3], [4]], [[4]], [1, 2], 1))

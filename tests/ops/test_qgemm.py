@@ -76,6 +76,12 @@ def test_without_an_output_scale_the_result_is_real():
     everywhere(case, f32([[3.75]]), "float32")
 
 
+def test_an_output_scale_without_a_zero_point():
+    case = call("QGemm", {k: v for k, v in qgemm([[3]], [[4]]).inputs.items() if k != "y_zero_point"} | {"B": tensor("uint8", [[4]])}, domain="com.microsoft")  # fmt: skip
+    with pytest.raises(TraceError, match="y_scale is given without y_zero_point"):
+        result(case)
+
+
 def test_pairs_saturate_on_avx2():
     case = qgemm([[255, 255]], [[127], [127]], None, (512, 0), types=("uint8", "int8"))
     equal(result(case), [[127]])

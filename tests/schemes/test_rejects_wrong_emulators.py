@@ -98,8 +98,10 @@ class DoubleMultiplier(OrtCpu):
 
     def requantize(self, accumulator, scales, target):
         product, _ = self._scale_product(scales)
-        multiplier = f32(product / target.scale).astype(np.float64)
-        return (yield from self._to_codes(accumulator * multiplier, target))
+        rounded = np.rint(accumulator * f32(product / target.scale).astype(np.float64))
+        codes = saturate(rounded.astype(np.int64) + target.zero_point, target.dtype)
+        yield Step("output", "", codes, tensor=target.tensor)
+        return codes
 
 
 class ExactAccumulator(OrtCpu):
@@ -215,6 +217,16 @@ class MulLateDivision(OrtCpu):
         return (yield from self._sum_to_codes(total, target))
 
 
+class MulFused(OrtCpu):
+    """The zero point added with a fused multiply-add."""
+
+    def multiply(self, a, b, target):
+        product = f32((a.codes - a.zero_point) * (b.codes - b.zero_point))
+        ratio = f32(f32(a.scale * b.scale) / target.scale)
+        total = fma(product, ratio, f32(target.zero_point))
+        return (yield from self._sum_to_codes(total, target))
+
+
 class DequantizeExactly(OrtCpu):
     """The code itself not rounded to float32."""
 
@@ -266,10 +278,6 @@ def mixed_conv_cases() -> Iterator[Case]:
     return conv_cases("uint8", "int8")
 
 
-def signed_conv_cases() -> Iterator[Case]:
-    return conv_cases("int8", "int8")
-
-
 def mixed_matmul_cases() -> Iterator[Case]:
     return matmul_cases("int8")
 
@@ -289,8 +297,12 @@ WRONG: list[tuple[type[OrtCpu], Callable[[], Iterator[Case]]]] = [
     (ReciprocalScale, quantize_cases),
     (LateDivision, gemm_cases),
     (EarlyDivision, gemm_cases),
+    (LateDivision, conv_cases),
+    (EarlyDivision, matmul_cases),
     (DoubleMultiplier, matmul_cases),
+    (DoubleMultiplier, gemm_cases),
     (DoubleMultiplier, conv_cases),
+    (ExactAccumulator, matmul_cases),
     (ExactAccumulator, conv_cases),
     (AddWithoutFma, add_cases),
     (AddUnfusedConstant, add_cases),
@@ -299,6 +311,7 @@ WRONG: list[tuple[type[OrtCpu], Callable[[], Iterator[Case]]]] = [
     (AddNeverSwaps, add_cases),
     (AddCentered, add_cases),
     (MulLateDivision, mul_cases),
+    (MulFused, mul_cases),
     (DequantizeExactly, lambda: batteries.dequantize_cases("int32", 4)),
     (DynamicInDouble, lambda: batteries.dynamic_cases(5)),
 ]
@@ -307,12 +320,12 @@ WRONG_ON_AVX2: list[tuple[type[OrtCpu], Callable[[], Iterator[Case]]]] = [
     (NoSaturation, mixed_conv_cases),
     (PairsFromTheSecond, mixed_matmul_cases),
     (SaturatesCentered, mixed_matmul_cases),
-    (SaturatesEverySigned, signed_conv_cases),
+    (SaturatesEverySigned, lambda: batteries.matmul_cases("MatMulInteger", "int8", "int8", 6)),
     (SaturatesEverySigned, mixed_conv_cases),
 ]
 
 
-def rejected(emulator: type[OrtCpu], cases: Iterator[Case], cpu: str) -> bool:
+def rejected(emulator: Callable[[str], OrtCpu], cases: Iterator[Case], cpu: str) -> bool:
     """True where some code differs; the battery stops there."""
     for case in cases:
         run = run_ort(case, SessionConfig("ORT_DISABLE_ALL"), cpu=cpu, timeout=120)
@@ -339,6 +352,13 @@ def test_a_wrong_emulator_of_avx2_is_rejected(emulator, cases):
     if "avx2" not in emulated_cpus():
         pytest.skip("needs qemu-user (apt install qemu-user) on x86-64")
     assert rejected(emulator, cases(), "avx2")
+
+
+@pytest.mark.parametrize(("cpu", "emulator"), [("avx2", "sse"), ("sse", "avx2"), ("avx2", "arm64")])
+def test_the_arithmetic_of_another_cpu_is_rejected(cpu, emulator):
+    if cpu not in emulated_cpus():
+        pytest.skip("needs qemu-user (apt install qemu-user) on x86-64")
+    assert rejected(lambda _: OrtCpu(emulator), add_cases(), cpu)
 
 
 def test_the_variants_differ_from_the_right_one_by_their_fault_only():

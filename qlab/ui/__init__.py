@@ -1,0 +1,1 @@
+"""Streamlit parts that pages share. The only modules of qlab that import streamlit."""

@@ -1,0 +1,53 @@
+"""Reports and exports for the pages: run once for each case and setting, shared by all sessions, bounded."""
+
+import hashlib
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import streamlit as st
+
+from qlab.case import Case
+from qlab.export.archive import Export, export
+from qlab.qtypes import dtype_name
+from qlab.report import Report
+from qlab.session import run
+from qlab.views.address import Settings
+
+# One script is verified at a time: it takes three processes, and edits come first.
+_exports = ThreadPoolExecutor(max_workers=1, thread_name_prefix="export")
+
+
+def key_of(case: Case, settings: Settings) -> str:
+    """A digest of all that a report depends on."""
+    hashed = hashlib.sha256(repr((settings, case.title, case.source, case.note)).encode())
+    graph = case.graph
+    described = [dict(graph.opset), graph.inputs, graph.outputs]
+    hashed.update(json.dumps(described, sort_keys=True).encode())
+    for node in graph.nodes:
+        hashed.update(repr((node.qualified_name, node.inputs, node.outputs, node.name)).encode())
+        for name, value in node.attributes.items():
+            hashed.update(name.encode())
+            hashed.update(value.tobytes() if hasattr(value, "tobytes") else repr(value).encode())
+    for tensors in (graph.constants, case.inputs, case.expected):
+        for name, value in tensors.items():
+            hashed.update(repr((name, dtype_name(value.dtype), value.shape)).encode())
+            hashed.update(value.tobytes())
+        hashed.update(b"|")
+    return hashed.hexdigest()
+
+
+@st.cache_resource(max_entries=64, show_spinner="Running the engines …")
+def report_of(key: str, _case: Case, _settings: Settings) -> Report:
+    """The report of a case. Raises QlabError, as `run`."""
+    return run(_case, levels=_settings.levels, entries=_settings.entries, cpu=_settings.cpu)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def export_of(key: str, _report: Report) -> "Future[tuple[Export, bytes]]":
+    """The files to take away and their .zip, made and verified in the background."""
+    return _exports.submit(_export, _report)
+
+
+def _export(report: Report) -> tuple[Export, bytes]:
+    made = export(report)
+    return made, made.zip()

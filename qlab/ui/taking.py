@@ -1,0 +1,62 @@
+"""What one takes away: script, test, report, case, model with data; shown and to download."""
+
+import html
+
+import streamlit as st
+
+from qlab.export.archive import SCRIPT, TEST, Export
+from qlab.formats.case_json import case_to_json
+from qlab.report import Report
+from qlab.ui import parts
+from qlab.views.markup import text
+
+
+def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
+    """Tabs with every file; the scripts only after they were run."""
+    st.html('<h2 class="q-h2">Reproduce</h2>')
+    tabs = st.tabs(["Script", "Regression test", "Report", "Case JSON", "ONNX"])
+    with tabs[3]:
+        _file("case.json", case_to_json(report.case))
+    if made is None:
+        for tab in (*tabs[:3], tabs[4]):
+            with tab:
+                st.html(
+                    '<p class="q-hint">Offered as soon as the script has been run in fresh processes.</p>'
+                )
+        return
+    export, zipped = made
+    for tab, name in zip(tabs, (SCRIPT, TEST), strict=False):
+        with tab:
+            if name in export.files:
+                st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
+                _file(name, export.files[name].decode())
+            else:
+                st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
+    with tabs[2]:
+        if export.link.paste:
+            st.html(f'<p class="q-hint">{text(export.link.paste)}</p>')
+        chosen = "; ".join(f"{label}: {option}" for label, option in export.issue.choices)
+        st.html(
+            f'<p class="q-hint">A link cannot choose from the form’s lists. Choose {text(chosen)}.</p>'
+        )
+        _file("report.md", export.files["report.md"].decode())
+    with tabs[4]:
+        st.html(
+            '<p class="q-hint">model.onnx and test_data_set_0/ are in the .zip, in ONNX’s own layout.</p>'
+        )
+        with st.container(horizontal=True, key="take-model"):
+            model = export.files["model.onnx"]
+            st.download_button("Download model.onnx", model, "model.onnx", on_click="ignore")
+            st.download_button(
+                "Download all as .zip", zipped, "reproducer.zip", on_click="ignore", key="all"
+            )
+
+
+def _file(name: str, content: str) -> None:
+    with st.container(horizontal=True, key=f"take-{name}", vertical_alignment="center"):
+        st.download_button(f"Download {name}", content, name, on_click="ignore", key=f"file-{name}")
+        parts.copy_text(content, f"copy-{name}")
+    # st.code scrolls without being reached by the keyboard.
+    st.html(
+        f'<pre class="q-code" tabindex="0" role="region" aria-label="{text(name)}">{html.escape(content)}</pre>'
+    )
