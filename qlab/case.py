@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import onnx
 
@@ -28,9 +27,9 @@ class Case:
     note: str = ""
     expected: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
-    def model(self, output_types: Mapping[str, Any] | None = None) -> onnx.ModelProto:
+    def model(self, outputs: Mapping[str, Array] | None = None) -> onnx.ModelProto:
         """The graph as a ModelProto that declares the inputs' types and shapes."""
-        return to_model(self.graph, self.inputs, output_types)
+        return to_model(self.graph, self.inputs, outputs)
 
     def tensor(self, name: str) -> Array | None:
         """A constant or input by name; None for what a node computes."""

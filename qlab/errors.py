@@ -7,6 +7,10 @@ from collections.abc import Iterable
 class QlabError(ValueError):
     """Base of all: the message is one line that can be shown to a person as it is."""
 
+    def __init__(self, message: str) -> None:
+        # A message quotes names and values of strangers: what would break the line is shown as it is written.
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
+
 
 class CaseError(QlabError):
     """A case, file, link or folder that cannot be read, or is not consistent in itself."""

@@ -83,7 +83,12 @@ def _part_element(
 ) -> Parting:
     theirs = {step.name: step for step in expected.element(tensor, index)}
     names = {"expected": expected.scheme, "actual": actual.scheme}
+    before: ElementStep | None = None
     for step in actual.element(tensor, index):
+        if step.name == "wrapped" and before is not None and before.value != step.value:
+            why = f"the sum {_number(before)} does not fit int32 and wraps to {_number(step)}"
+            return Parting(position, tensor, index, step.name, why)
+        before = step if _is_integer(step.value) else before
         reference = theirs.get(step.name)
         if reference is None or not _parts(reference, step):
             continue

@@ -54,40 +54,38 @@ class Graph:
 
 
 def to_model(
-    graph: Graph, inputs: Mapping[str, Array], output_types: Mapping[str, Any] | None = None
+    graph: Graph, inputs: Mapping[str, Array], outputs: Mapping[str, Array] | None = None
 ) -> onnx.ModelProto:
     """The graph as a ModelProto.
 
     Args:
         inputs: one array for each graph input; dtype and shape become its declared type.
-        output_types: numpy dtype of an output where it is known. An engine infers the others.
+        outputs: what an output is known to be: its dtype and shape are declared. An engine infers the others.
 
     The IR version is the oldest that the opset allows, but at least 7, so that old releases read it.
     """
     opsets = [helper.make_opsetid(domain, version) for domain, version in graph.opset.items()]
     nodes = [_node(node) for node in graph.nodes]
-    known = output_types or {}
-    outputs = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(known[name]), None)
-        if name in known
-        else helper.make_empty_tensor_value_info(name)
+    known = outputs or {}
+    declared = [
+        _declared(name, known[name]) if name in known else helper.make_empty_tensor_value_info(name)
         for name in graph.outputs
     ]
     proto = helper.make_graph(
         nodes,
         "case",
-        [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(inputs[name].dtype), inputs[name].shape
-            )
-            for name in graph.inputs
-        ],
-        outputs,
+        [_declared(name, inputs[name]) for name in graph.inputs],
+        declared,
         [numpy_helper.from_array(value, name) for name, value in graph.constants.items()],
     )
     model = helper.make_model(proto, opset_imports=opsets, producer_name="qlab")
     model.ir_version = max(7, oldest_ir_version(graph.opset.get("", 1)))
     return model
+
+
+def _declared(name: str, value: Array) -> onnx.ValueInfoProto:
+    kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_value_info(name, kind, value.shape)
 
 
 def _node(node: Node) -> onnx.NodeProto:

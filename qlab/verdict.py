@@ -223,6 +223,11 @@ def _why(report: Report) -> list[str]:
 
 STEP_WORDS = {
     "with_bias": "the bias",
+    "wrapped": "the int32 sum",
+    "clamped": "the clamped value",
+    "centered": "the code less its zero point",
+    "biased": "the zero point",
+    "part": "the partial sum",
     "scaled": "the scaled value",
     "rounded": "the rounding",
     "output": "the result",

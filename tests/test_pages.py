@@ -12,6 +12,7 @@ from qlab.engines.results import RunStatus
 from qlab.formats.case_json import case_to_json
 from qlab.formats.share_link import pack
 from qlab.gallery import gallery_case, gallery_names
+from qlab.ui.running import export_of, key_of, report_of
 from qlab.views.address import TOO_LONG
 from qlab.views.editing import with_text
 
@@ -205,6 +206,28 @@ def test_coming_back_from_the_gallery_keeps_the_case():
     assert not page.exception
     assert state(page).address.case.inputs["A"].reshape(-1)[0] == -9
     assert query(page, "case") == pack(case)
+
+
+def test_every_file_is_shown_once_its_script_has_run():
+    page = opened()
+    case, settings = state(page).address.case, state(page).address.settings
+    key = key_of(case, settings)
+    made, _ = export_of(key, report_of(key, case, settings)).result(90)
+    assert made.verification is not None
+    assert made.verification.ok
+    state(page).changed -= 10
+    page.run()
+    for shown, words in [
+        ("Script", "import onnxruntime as ort"),
+        ("Regression test", "def test_"),
+        ("Report", "### Describe the issue"),
+        ("Case JSON", "qlab_case"),
+        ("ONNX", "test_data_set_0/"),
+    ]:
+        page.get_by_key("file").set_value(shown).run()
+        assert not page.exception
+        assert words in html(page)
+    assert "✓ Script ran 3 of 3 times" in html(page)
 
 
 def test_two_sessions_do_not_share_a_case():

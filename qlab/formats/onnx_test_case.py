@@ -90,8 +90,7 @@ def write_folder(case: Case, folder: Path) -> tuple[Path, ...]:
 
 def folder_files(case: Case) -> dict[str, bytes]:
     """The folder's files by their names: model, inputs and, where they are known, outputs."""
-    types = {name: value.dtype for name, value in case.expected.items()}
-    files = {MODEL: case.model(types).SerializeToString(deterministic=True)}
+    files = {MODEL: case.model(case.expected).SerializeToString(deterministic=True)}
     sets = (
         ("input", case.graph.inputs, case.inputs),
         ("output", case.graph.outputs, case.expected),

@@ -83,7 +83,7 @@ def actions(state: Explored, report: Report, key: str) -> Made | None:
         if future is not None and future.done():
             made = _ready(future, report)
         else:
-            st.fragment(_wait, run_every=0.5)(state, report, key)
+            st.fragment(_wait, run_every=0.8)(state, report, key)
     st.code(command(state.address), language=None, wrap_lines=True)
     return made
 

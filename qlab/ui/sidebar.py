@@ -20,7 +20,7 @@ def sidebar(state: Explored) -> None:
         st.html('<h2 class="q-h2">Case</h2>')
         _gallery(state)
         _upload(state)
-        with st.expander("New case"):
+        with st.popover("New case", width="stretch"):
             _new(state)
         st.html('<h2 class="q-h2">Settings</h2>')
         _settings(state)

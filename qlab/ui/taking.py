@@ -10,46 +10,55 @@ from qlab.report import Report
 from qlab.ui import parts
 from qlab.views.markup import text
 
+SHOWN = ("Script", "Regression test", "Report", "Case JSON", "ONNX")
+
 
 def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
-    """Tabs with every file; the scripts only after they were run."""
+    """The chosen file to read, copy and download; the scripts only after they were run.
+
+    One at a time and no tabs: hidden tabs are drawn too, and an edit waits for them.
+    """
     st.html('<h2 class="q-h2">Reproduce</h2>')
-    tabs = st.tabs(["Script", "Regression test", "Report", "Case JSON", "ONNX"])
-    with tabs[3]:
+    shown = st.segmented_control(
+        "File", SHOWN, default=SHOWN[0], key="file", label_visibility="collapsed", required=True
+    )
+    if shown == "Case JSON":
         _file("case.json", case_to_json(report.case))
-    if made is None:
-        for tab in (*tabs[:3], tabs[4]):
-            with tab:
-                st.html(
-                    '<p class="q-hint">Offered as soon as the script has been run in fresh processes.</p>'
-                )
-        return
-    export, zipped = made
-    for tab, name in zip(tabs, (SCRIPT, TEST), strict=False):
-        with tab:
-            if name in export.files:
-                st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
-                _file(name, export.files[name].decode())
-            else:
-                st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
-    with tabs[2]:
-        if export.link.paste:
-            st.html(f'<p class="q-hint">{text(export.link.paste)}</p>')
-        chosen = "; ".join(f"{label}: {option}" for label, option in export.issue.choices)
+    elif made is None:
         st.html(
-            f'<p class="q-hint">A link cannot choose from the form’s lists. Choose {text(chosen)}.</p>'
+            '<p class="q-hint">Offered as soon as the script has been run in fresh processes.</p>'
         )
-        _file("report.md", export.files["report.md"].decode())
-    with tabs[4]:
-        st.html(
-            '<p class="q-hint">model.onnx and test_data_set_0/ are in the .zip, in ONNX’s own layout.</p>'
+    elif shown == "Report":
+        _report(made[0])
+    elif shown == "ONNX":
+        _model(*made)
+    else:
+        export, name = made[0], SCRIPT if shown == "Script" else TEST
+        st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
+        if name in export.files:
+            _file(name, export.files[name].decode())
+
+
+def _report(export: Export) -> None:
+    if export.link.paste:
+        st.html(f'<p class="q-hint">{text(export.link.paste)}</p>')
+    chosen = "; ".join(f"{label}: {option}" for label, option in export.issue.choices)
+    st.html(
+        f'<p class="q-hint">A link cannot choose from the form’s lists. Choose {text(chosen)}.</p>'
+    )
+    _file("report.md", export.files["report.md"].decode())
+
+
+def _model(export: Export, zipped: bytes) -> None:
+    st.html(
+        '<p class="q-hint">model.onnx and test_data_set_0/ are in the .zip, in ONNX’s own layout.</p>'
+    )
+    with st.container(horizontal=True, key="take-model"):
+        model = export.files["model.onnx"]
+        st.download_button("Download model.onnx", model, "model.onnx", on_click="ignore")
+        st.download_button(
+            "Download all as .zip", zipped, "reproducer.zip", on_click="ignore", key="all"
         )
-        with st.container(horizontal=True, key="take-model"):
-            model = export.files["model.onnx"]
-            st.download_button("Download model.onnx", model, "model.onnx", on_click="ignore")
-            st.download_button(
-                "Download all as .zip", zipped, "reproducer.zip", on_click="ignore", key="all"
-            )
 
 
 def _file(name: str, content: str) -> None:

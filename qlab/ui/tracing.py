@@ -44,7 +44,12 @@ def trace(
         st.html(f'<h2 class="q-h2">Trace of {text(at)} <small>{text(where)}</small></h2>')
         _index_field(state, report, pick)
         view = st.segmented_control(
-            "Numbers", VIEWS, default="decimal", key="view", label_visibility="collapsed"
+            "Numbers",
+            VIEWS,
+            default="decimal",
+            key="view",
+            label_visibility="collapsed",
+            required=True,
         )
     if not nodes:
         st.html(f'<p class="q-hint">Nothing to trace: {text(reason)}.</p>')
