@@ -7,9 +7,9 @@ import numpy as np
 
 from qlab.arithmetic import round_to, to_float
 from qlab.graph import Graph, Node
+from qlab.notation import integer, show
 from qlab.qtypes import Array, dtype_name, is_float
 from qlab.trace import ElementStep, Index, Taps, Trace
-from qlab.views.numbers import integer, show
 
 INT32 = 2**31
 

@@ -23,11 +23,11 @@ from qlab.export.script import (
 )
 from qlab.export.verify import Verification
 from qlab.graph import same_outputs
+from qlab.notation import integer, show, steps
 from qlab.qtypes import Array, bounds, dtype_name, is_float, is_integer
 from qlab.report import Report, run_label
 from qlab.schemes import schemes
 from qlab.trace import trace
-from qlab.views.numbers import integer, show, steps
 
 SHOWN = 16
 HALVED = "at half their distance from the middle of their type"

@@ -11,9 +11,9 @@ from qlab.engines.results import EngineRun
 from qlab.formats.case_json import case_to_document, node_to_document
 from qlab.formats.tensor_json import tensor_to_json
 from qlab.graph import Graph
+from qlab.notation import bit_pattern, show
 from qlab.report import Report, SchemeRun
 from qlab.trace import ElementStep
-from qlab.views.numbers import bit_pattern, show
 
 LARGEST_GRAPH_TENSOR = 4096  # elements of a rewritten graph's constant that are printed
 

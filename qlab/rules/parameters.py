@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from qlab.case import Case
+from qlab.notation import integer, show
 from qlab.qtypes import Array, is_float
 from qlab.report import Finding
 from qlab.rules.checked_node import SCALARS_ONLY, CheckedNode, Operand
-from qlab.views.numbers import integer, show
 
 # Which axis of which operand may have a scale and zero point for each entry. MatMul operands: rows of a, columns of b.
 PER_AXIS = {
@@ -127,9 +127,15 @@ def _shape(check: CheckedNode, operand: Operand, name: str, value: Array) -> Ite
         if length is None or (value.size == length and value.ndim == 1):
             return
         allowed += f" ({length:,})"
-    yield check.finding(
+    yield _wrong_shape(check, operand, name, value, allowed)
+
+
+def _wrong_shape(
+    check: CheckedNode, operand: Operand, name: str, value: Array, allowed: str
+) -> Finding:
+    return check.finding(
         name,
-        f"{op_type} takes {_names(check, operand)} as {allowed}",
+        f"{check.node.op_type} takes {_names(check, operand)} as {allowed}",
         f"{name} has the shape {list(value.shape)}",
         "its first entry for the whole tensor" if value.size else "",
         (lambda: _first_of(check, operand)) if value.size else None,
@@ -212,13 +218,7 @@ def _linear_shape(
     rule = f"one for the whole tensor, or one for each entry of axis {axis} ({shape[axis]:,})"
     if block:
         rule = f"one for each block of {block}: the shape {list(wanted)}"
-    yield check.finding(
-        name,
-        f"{check.node.op_type} takes {_names(check, operand)} as {rule}",
-        f"{name} has the shape {list(value.shape)}",
-        "its first entry for the whole tensor" if value.size else "",
-        (lambda: _first_of(check, operand)) if value.size else None,
-    )
+    yield _wrong_shape(check, operand, name, value, rule)
 
 
 def _two_shapes(

@@ -7,6 +7,7 @@ import streamlit as st
 from qlab.element import ElementNode, graph_of
 from qlab.errors import CaseError, TraceError
 from qlab.graph import same_graph
+from qlab.notation import VIEWS
 from qlab.report import Report
 from qlab.ui import parts
 from qlab.ui.state import Explored
@@ -15,7 +16,6 @@ from qlab.views.address import Pick
 from qlab.views.fields import parse_index
 from qlab.views.graph_diagram import graph_html
 from qlab.views.markup import index_text, text
-from qlab.views.numbers import VIEWS
 from qlab.views.outputs import sources
 from qlab.views.trace_table import trace_html, trace_rows
 from qlab.views.tracing import Parted, nodes_of, operand_names, parted_at, taps_of

@@ -11,11 +11,11 @@ import onnx
 from qlab.case import Case
 from qlab.errors import CaseError
 from qlab.graph import Node
+from qlab.notation import plain, show
 from qlab.qtypes import Array, dtype_name, is_float
 from qlab.trace import Index
 from qlab.views.fields import describe_stored, parse_value, step_value, with_entry
 from qlab.views.markup import index_text
-from qlab.views.numbers import plain, show
 from qlab.views.palette import ROLES
 from qlab.views.roles import tensor_role
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from qlab.arithmetic import round_to
 from qlab.errors import CaseError
+from qlab.notation import bit_pattern, integer, show
 from qlab.qtypes import Array, bounds, dtype_name, is_float, is_integer
-from qlab.views.numbers import bit_pattern, integer, show
 
 _BITS = re.compile(r"0[xX][0-9a-fA-F]+")
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from qlab.graph import Graph, Node
+from qlab.notation import show
 from qlab.qtypes import Array, dtype_name
 from qlab.views.markup import sign, text
-from qlab.views.numbers import show
 from qlab.views.palette import ROLES
 from qlab.views.roles import tensor_role
 

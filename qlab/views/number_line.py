@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from qlab.notation import integer, short, show
 from qlab.report import SchemeRun
 from qlab.trace import Index
 from qlab.views.markup import sign, text
-from qlab.views.numbers import integer, short, show
 from qlab.views.palette import SCHEMES
 
 ZOOM_BELOW = Fraction(1, 50)  # of the line's width: values closer than this get a second line

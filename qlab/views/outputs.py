@@ -10,11 +10,11 @@ from qlab.compare import Comparison
 from qlab.engines.messages import plain_words
 from qlab.engines.results import EngineRun, RunStatus
 from qlab.graph import same_graph
+from qlab.notation import difference, integer, show, steps
 from qlab.qtypes import Array, dtype_name
 from qlab.report import Report, SchemeRun, run_label
 from qlab.trace import Index
 from qlab.views.markup import index_text
-from qlab.views.numbers import difference, integer, show, steps
 from qlab.views.palette import SCHEMES
 from qlab.views.verdict import STATUS_WORDS
 

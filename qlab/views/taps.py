@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from qlab.notation import integer, show, signed
 from qlab.trace import Taps
 from qlab.views.markup import text
-from qlab.views.numbers import integer, show, signed
 
 SHOWN = 48  # rows; of a longer sum the first ones, the saturating ones and the last
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from qlab.element import ElementNode
 from qlab.engines.results import RunStatus
+from qlab.notation import integer, show, steps
 from qlab.qtypes import Array, is_float
 from qlab.report import Report
 from qlab.trace import ElementStep
 from qlab.views.markup import index_text
-from qlab.views.numbers import integer, show, steps
 from qlab.views.outputs import Source, sources
 from qlab.views.palette import STATES
 from qlab.views.taps import shown_rows

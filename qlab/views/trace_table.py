@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
+from qlab.notation import bit_pattern, show
 from qlab.report import SchemeRun
 from qlab.trace import ElementStep, Index
 from qlab.views.markup import sign, tag, text
 from qlab.views.mathml import mathml
-from qlab.views.numbers import bit_pattern, show
 from qlab.views.palette import ROLES, SCHEMES, role_of
 
 

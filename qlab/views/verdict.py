@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from qlab.engines.results import EngineRun, RunStatus
+from qlab.notation import signed
 from qlab.report import Finding, Report, Verdict
 from qlab.views.markup import sign, source_link, tag, text
-from qlab.views.numbers import signed
 from qlab.views.palette import STATES
 
 WORDS = {"equal": "Equal", "differs": "Differs", "failed": "Did not run", "unknown": "Unknown"}
