@@ -67,10 +67,11 @@ def opaque(node: Node, arrays: Sequence[Array | None], opset: Mapping[str, int])
     }
     outputs = tuple(name for name in node.outputs if name)
     try:
-        model = to_model(Graph((node,), {}, tuple(present), outputs, opset), present)
+        # As constants, so that the size of what Expand or Tile makes of them is inferred before it is made.
+        model = to_model(Graph((node,), present, (), outputs, opset), {})
         _refuse_large(model)
         with np.errstate(all="ignore"):
-            values = ReferenceEvaluator(model).run(None, present)
+            values = ReferenceEvaluator(model).run(None, {})
         named = dict(zip(outputs, (_array(value) for value in values), strict=True))
     except Exception as error:
         raise TraceError(f"{node.qualified_name} cannot be evaluated: {_words(error)}") from error
