@@ -11,29 +11,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qlab.build import build, buildable
+    from qlab.builder import build, buildable
     from qlab.case import Case
     from qlab.errors import CaseError, ExportError, QlabError, TraceError
     from qlab.export.archive import write_export
     from qlab.formats.case_json import case_from_json, case_to_json
     from qlab.formats.load import load_case
     from qlab.gallery import gallery_case, gallery_names
-    from qlab.schemes import scheme, schemes
     from qlab.session import Report, run
     from qlab.trace import Trace
 
 _MODULES = {
-    "qlab.build": ("build", "buildable"),
+    "qlab.builder": ("build", "buildable"),
     "qlab.case": ("Case",),
     "qlab.errors": ("CaseError", "ExportError", "QlabError", "TraceError"),
     "qlab.export.archive": ("write_export",),
     "qlab.formats.case_json": ("case_from_json", "case_to_json"),
     "qlab.formats.load": ("load_case",),
     "qlab.gallery": ("gallery_case", "gallery_names"),
-    "qlab.schemes": ("scheme", "schemes"),
     "qlab.session": ("Report", "run"),
     "qlab.trace": ("Trace",),
 }
+# No name here may be a module's: Python sets a package's attribute to each module that is imported from it.
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
@@ -52,8 +51,6 @@ __all__ = [
     "gallery_names",
     "load_case",
     "run",
-    "scheme",
-    "schemes",
     "write_export",
 ]
 __version__ = "0.1.0"

@@ -99,5 +99,6 @@ def test_no_module_has_the_name_of_a_library_that_it_wraps():
 def test_the_public_names_exist():
     for name in qlab.__all__:
         assert getattr(qlab, name) is not None
+        assert not (ROOT / f"qlab/{name}.py").exists() and not (ROOT / "qlab" / name).exists()
     with pytest.raises(AttributeError, match="it has Case"):
         _ = qlab.no_such_name

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from qlab.build import build, buildable
+from qlab.builder import build, buildable
 from qlab.case import Case
 from qlab.forms import to_qdq, to_qoperator
 from qlab.gallery import gallery_case

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest  # noqa: TID251
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.engines.pool import Answer, Worker
 from qlab.engines.results import RunStatus
 from qlab.formats.case_json import case_to_json

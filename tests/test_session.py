@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.engines.ort import emulated_cpus
 from qlab.engines.results import RunStatus
 from qlab.errors import QlabError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qlab.build import build, buildable
+from qlab.builder import build, buildable
 from qlab.gallery import gallery_case
 from qlab.schemes import schemes
 from qlab.signs import switchable_types, with_other_sign

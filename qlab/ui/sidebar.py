@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qlab.build import build, buildable
+from qlab.builder import build, buildable
 from qlab.engines.pool import emulated_cpus
 from qlab.engines.results import LEVELS
 from qlab.errors import QlabError

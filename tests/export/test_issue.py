@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.errors import ExportError
 from qlab.export.archive import export
 from qlab.export.issue_form import (

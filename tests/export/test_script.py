@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.case import Case
 from qlab.engines.ort import ort_version
 from qlab.engines.results import RunStatus

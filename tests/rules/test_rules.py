@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.case import Case
 from qlab.engines.ort import run_ort
 from qlab.engines.results import RunStatus

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qlab.build import build
+from qlab.builder import build
 from qlab.errors import CaseError
 from qlab.gallery import gallery_case
 from qlab.views.editing import (

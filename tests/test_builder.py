@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from qlab.build import build, buildable
+from qlab.builder import build, buildable
 from qlab.engines.ort import run_ort
 from qlab.engines.results import RunStatus
 from qlab.errors import CaseError
