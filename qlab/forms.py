@@ -7,7 +7,7 @@ import numpy as np
 
 from qlab.case import Case
 from qlab.graph import AttributeValue, Graph, Node
-from qlab.qtypes import Array, bounds
+from qlab.qtypes import Array, bounds, is_integer
 
 FUSED = {
     "Conv": ("", "QLinearConv"),
@@ -57,17 +57,24 @@ class _Group:
 
     @classmethod
     def find(cls, graph: Graph, node: Node) -> "_Group | None":
-        if node.op_type not in FUSED or node.domain or len(node.inputs) < 2:
+        if node.op_type not in FUSED or node.domain or not (node.input(0) and node.input(1)):
             return None
         operands = [graph.producer(name) for name in node.inputs if name]
-        if any(n is None or n.op_type != "DequantizeLinear" or n.domain for n in operands):
+        found = tuple(n for n in operands if n is not None and _is(n, "DequantizeLinear"))
+        if len(found) < len(operands):
             return None
-        found = tuple(n for n in operands if n is not None)
         quantize = _quantize_after(graph, node)
+        if quantize is not None and quantize.inputs[1] not in graph.constants:
+            return None
         fusable = quantize is not None or node.op_type == "Gemm"
         if not fusable or not _same_meaning(graph, node, found):
             return None
         return cls(node, found, quantize)
+
+
+def _is(node: Node, op_type: str) -> bool:
+    """True for a Q or DQ node of ai.onnx that has a scale."""
+    return node.op_type == op_type and not node.domain and bool(node.input(0) and node.input(1))
 
 
 def _quantize_after(graph: Graph, node: Node) -> Node | None:
@@ -79,16 +86,14 @@ def _quantize_after(graph: Graph, node: Node) -> Node | None:
     after = consumers[0]
     if after.op_type == "Relu":
         quantize = _quantize_after(graph, after)
-        zero_point = (
-            graph.constants.get(quantize.inputs[2])
-            if quantize and len(quantize.inputs) > 2
-            else None
-        )
-        lowest = zero_point is not None and bool(
-            (zero_point.astype(np.int64) == bounds(zero_point.dtype)[0]).all()
+        zero_point = graph.constants.get(quantize.input(2)) if quantize else None
+        lowest = (
+            zero_point is not None
+            and is_integer(zero_point.dtype)
+            and bool((zero_point.astype(np.int64) == bounds(zero_point.dtype)[0]).all())
         )
         return quantize if lowest else None
-    return after if after.op_type == "QuantizeLinear" and not after.domain else None
+    return after if _is(after, "QuantizeLinear") else None
 
 
 def _same_meaning(graph: Graph, node: Node, operands: tuple[Node, ...]) -> bool:
@@ -160,7 +165,7 @@ class _Editor:
             nodes.append(Node("DequantizeLinear", inputs, (reals[-1],), "", given))
         if slots.bias:
             scales = [self.graph.constants.get(s) for _, s, _ in slots.operands]
-            if scales[0] is None or scales[1] is None:
+            if scales[0] is None or scales[1] is None or scales[0].size != 1 or not scales[1].size:
                 return False
             assumed = (scales[0].reshape(-1) * scales[1].reshape(-1)).astype(np.float32)
             scale = self._constant(

@@ -24,6 +24,10 @@ class Node:
     attributes: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)
     name: str = ""
 
+    def input(self, position: int) -> str:
+        """The name of an input; "" where the node has no such input or leaves it out."""
+        return self.inputs[position] if position < len(self.inputs) else ""
+
     @property
     def qualified_name(self) -> str:
         """``QLinearAdd`` of com.microsoft is ``com.microsoft.QLinearAdd``; ai.onnx adds nothing."""
@@ -97,13 +101,16 @@ def _node(node: Node) -> onnx.NodeProto:
         domain=node.domain or None,
     )
     # make_node would take an attribute that is called "name" or "domain" for its own argument.
-    made.attribute.extend(
-        helper.make_attribute(
-            key, numpy_helper.from_array(value) if hasattr(value, "dtype") else value
-        )
-        for key, value in sorted(node.attributes.items())
-    )
+    made.attribute.extend(_attribute_proto(k, v) for k, v in sorted(node.attributes.items()))
     return made
+
+
+def _attribute_proto(key: str, value: AttributeValue) -> onnx.AttributeProto:
+    if hasattr(value, "dtype"):
+        return helper.make_attribute(key, numpy_helper.from_array(value))
+    if value == ():
+        return helper.make_attribute(key, value, attr_type=onnx.AttributeProto.INTS)
+    return helper.make_attribute(key, value)
 
 
 def oldest_ir_version(opset: int) -> int:

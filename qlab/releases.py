@@ -15,21 +15,21 @@ def known_releases(case: Case) -> tuple[str, ...]:
 
 
 def _of_node(case: Case, node: Node) -> tuple[str, ...]:
-    if node.op_type == "QLinearConv" and len(node.inputs) > 5:
-        zero_points = case.tensor(node.inputs[5])
+    if node.op_type == "QLinearConv":
+        zero_points = case.tensor(node.input(5))
         if zero_points is not None and np.unique(zero_points.astype(np.int64)).size > 1:
             return (
                 "ONNX Runtime 1.25.1 and older refuse it (RUNTIME_EXCEPTION: zero point of per-channel filter must "
                 "be same); 1.27.0 is the first release measured that runs it",
             )
     if node.op_type == "QLinearSoftmax":
-        x = case.tensor(node.inputs[0])
+        x = case.tensor(node.input(0))
         if x is not None and x.dtype == np.int8:
             return (
                 "Up to 1.27.0 codes of 128 and more wrap to negative ones here; from 1.29.0 they saturate",
             )
     if node.op_type == "QuantizeLinear":
-        x = case.tensor(node.inputs[0])
+        x = case.tensor(node.input(0))
         if x is not None and x.dtype == np.float16:
             return (
                 "Up to 1.29.0 float16 input is truncated toward zero; from 1.30.0 it is rounded half to even",

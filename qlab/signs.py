@@ -39,7 +39,7 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
     fixed: set[str] = set()
 
     def link(*names: str) -> None:
-        joined = set(names).union(*(links.get(n, set()) for n in names))
+        joined = {n for n in names if n}.union(*(links.get(n, set()) for n in names))
         for name in joined:
             links[name] = joined
 
@@ -49,7 +49,7 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
         letters = {name.lower(): tensor for name, tensor in named.items()}
         zero_points = [n for n in named if n.endswith("_zero_point") and named[n]]
         if node.op_type in MOVING:
-            link(node.inputs[0], node.outputs[0])
+            link(node.input(0), node.outputs[0])
         elif operator is None or not zero_points:
             # Codes that an operator takes as plain integers would change their meaning.
             fixed.update(n for n in (*node.inputs, *node.outputs) if n)
@@ -61,7 +61,7 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
                 else:
                     fixed.add(codes)
         if node.op_type in ONE_TYPE and len(node.inputs) > 3:
-            link(node.inputs[0], node.inputs[3], node.outputs[0])
+            link(node.input(0), node.input(3), node.outputs[0])
     groups = []
     for joined in {id(g): g for g in links.values()}.values():
         held = {

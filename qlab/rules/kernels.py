@@ -13,11 +13,7 @@ def kernels(check: CheckedNode) -> Iterator[Finding]:
     """Combinations of types without a kernel."""
     if check.node.op_type not in SAME_SIGN:
         return
-    first, second = (
-        check.known.get(check.node.inputs[i], ("", None))[0]
-        for i in (0, 3)
-        if i < len(check.node.inputs)
-    )
+    first, second = (check.known.get(check.node.input(i), ("", None))[0] for i in (0, 3))
     if (first, second) == ("int8", "uint8"):
         yield _wrong_sign(
             check,
