@@ -1,7 +1,10 @@
 """The command line: ``python -m qlab run | trace | export | gallery``. The same verbs as the pages."""
 
 import argparse
+import contextlib
+import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -15,6 +18,7 @@ LEVEL_NAMES = {
     "EXTENDED": "ORT_ENABLE_EXTENDED",
     "ALL": "ORT_ENABLE_ALL",
 }
+LONGEST = 86_400  # seconds for one request
 EQUAL, DIFFERS, WRONG, FAILED = 0, 1, 2, 3
 STATUS = """exit status:
   0  all compared codes agree with exact arithmetic
@@ -31,9 +35,14 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no ≠ gets \\u2260
     options = _parser().parse_args(arguments)
     try:
-        return int(options.command(options))
+        status = int(options.command(options))
+        sys.stdout.flush()
+        return status
     except QlabError as error:
         print(f"qlab {options.verb}: {error}", file=sys.stderr)
         return WRONG
@@ -43,6 +52,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, as with `| head`: nothing is left to say
         return EQUAL
+    except OSError as error:
+        print(
+            f"qlab {options.verb}: the answer cannot be written: {error.strerror}", file=sys.stderr
+        )
+        _forget_output()
+        return WRONG
+
+
+def _say(text: str) -> None:
+    """Print lines. What a stranger's case brings along to steer a terminal is shown as it is written."""
+    print("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
+
+
+def _forget_output() -> None:
+    """What could not be written would be tried again at the end of the process, and fail again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -141,8 +167,10 @@ def _report(options: argparse.Namespace) -> Any:
     from qlab.session import run
 
     levels = [_level(name) for name in options.level or ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")]
-    if not options.timeout > 0:
-        raise CaseError(f"--timeout {options.timeout:g} must be above 0 seconds")
+    if not 0 < options.timeout <= LONGEST:
+        raise CaseError(
+            f"--timeout {options.timeout:g} must be above 0 and at most {LONGEST:,} seconds"
+        )
     return run(
         load_case(options.case),
         levels=tuple(dict.fromkeys(levels)),
@@ -183,7 +211,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         from qlab.views.terminal import report_text
 
-        print(report_text(report))
+        _say(report_text(report))
     return int(report.exit_status)
 
 
@@ -201,8 +229,11 @@ def _trace(options: argparse.Namespace) -> int:
         if run.trace is not None
         for name, value in run.trace.tensors.items()
     }
+    if not shapes:
+        reasons = dict.fromkeys(r.message for r in report.scheme_runs if r.message)
+        raise CaseError("there is no trace: no scheme computes this case: " + "; ".join(reasons))
     if output not in shapes:
-        known = ", ".join(shapes) or "none, since no scheme computes this case"
+        known = ", ".join(shapes)
         raise CaseError(f"--output {output}: there is no such tensor; there are {known}")
     if options.element is not None:
         index = parse_index(options.element, shapes[output])
@@ -219,9 +250,9 @@ def _trace(options: argparse.Namespace) -> int:
     else:
         from qlab.views.terminal import trace_text
 
-        print(trace_text(nodes, options.view))
+        _say(trace_text(nodes, options.view))
         if not any(node.parting for node in nodes):
-            print(_rewriting(report, graph, output), end="")
+            _say(_rewriting(report, graph, output))
     return int(report.exit_status)
 
 
@@ -235,7 +266,7 @@ def _rewriting(report: Any, graph: str, output: str) -> str:
         if c.output == output
     )
     why = next(found, "")
-    return f"\nThis graph is not the given one: {why}\n" if why else ""
+    return f"\nThis graph is not the given one: {why}" if why else ""
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -247,8 +278,8 @@ def _export(options: argparse.Namespace) -> int:
         files = [str(path) for path in written]
         print(json.dumps({"files": files, "script": made.sentence}, ensure_ascii=False))
     else:
-        print(f"{report.verdict.headline}\nThe script {made.sentence}.")
-        print("\n".join(f"  {path}" for path in written))
+        _say(f"{report.verdict.headline}\nThe script {made.sentence}.")
+        _say("\n".join(f"  {path}" for path in written))
     return int(report.exit_status)
 
 

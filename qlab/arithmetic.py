@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from qlab.errors import TraceError
 from qlab.qtypes import Array, dtype_name
+
+# Beyond these a trace would take minutes or gigabytes, and nobody could stop it.
+LARGEST = 20_000_000  # elements of a result
+LARGEST_EXACT = 400_000  # of one in rational arithmetic: about 1 s an operation
+LONGEST_EXACT = 65_536  # bits of a numerator or denominator; squaring doubles them
 
 _FORMATS = {  # precision in bits, smallest normal exponent, largest exponent
     "float64": (53, -1022, 1023),
@@ -23,26 +29,59 @@ _FORMATS = {  # precision in bits, smallest normal exponent, largest exponent
 }
 
 
+def refuse_large(shape: tuple[int, ...], limit: int = LARGEST) -> None:
+    """Raises TraceError where a result of this shape has more elements than are traced."""
+    if math.prod(shape) > limit:
+        kind = "exact result" if limit == LARGEST_EXACT else "result"
+        raise TraceError(
+            f"the {kind} of the shape {list(shape)} has {math.prod(shape):,} elements; at most {limit:,} are traced"
+        )
+
+
+def refuse_long(values: Array) -> None:
+    """Raises TraceError where a rational number has grown too long to compute with."""
+    longest = max(
+        (
+            max(v.numerator.bit_length(), v.denominator.bit_length())
+            for v in values.reshape(-1)
+            if isinstance(v, Fraction)
+        ),
+        default=0,
+    )
+    if longest > LONGEST_EXACT:
+        raise TraceError(
+            f"exact arithmetic needs numbers of {longest:,} bits here; at most {LONGEST_EXACT:,} are traced"
+        )
+
+
 def elementwise(function: Callable[..., Any], *arrays: Array) -> Array:
     """Apply a Python function to each element; always an object array, 0-d included."""
+    refuse_large(np.broadcast_shapes(*(a.shape for a in arrays)), LARGEST_EXACT)
     with np.errstate(all="ignore"):  # floats in an object array warn of inf / inf
         result = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return np.asarray(result, dtype=object)
 
 
+def _apply(operation: Callable[..., Any], a: Array, b: Array) -> Array:
+    if object in (a.dtype, b.dtype):
+        return elementwise(operation, a, b)
+    refuse_large(np.broadcast_shapes(a.shape, b.shape))
+    return np.asarray(operation(a, b))
+
+
 def mul(a: Array, b: Array) -> Array:
     """a · b, an array also where both are 0-d (numpy gives a bare number there)."""
-    return elementwise(operator.mul, a, b) if object in (a.dtype, b.dtype) else np.asarray(a * b)
+    return _apply(operator.mul, a, b)
 
 
 def add(a: Array, b: Array) -> Array:
     """a + b, an array also where both are 0-d."""
-    return elementwise(operator.add, a, b) if object in (a.dtype, b.dtype) else np.asarray(a + b)
+    return _apply(operator.add, a, b)
 
 
 def sub(a: Array, b: Array) -> Array:
     """a - b, an array also where both are 0-d."""
-    return elementwise(operator.sub, a, b) if object in (a.dtype, b.dtype) else np.asarray(a - b)
+    return _apply(operator.sub, a, b)
 
 
 def _fraction(value: Any) -> Fraction | float:

@@ -125,12 +125,23 @@ def oldest_ir_version(opset: int) -> int:
 
 
 def from_model(model: onnx.ModelProto) -> Graph:
-    """Read a ModelProto; Constant nodes become constants, everything else stays as it is."""
-    constants = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
+    """Read a ModelProto; Constant nodes become constants, everything else stays as it is.
+
+    Raises:
+        CaseError: a tensor lies in another file, an output is listed twice, or an attribute cannot be read.
+    """
+    constants = {item.name: read_tensor(item) for item in model.graph.initializer}
+    outputs = [o.name for o in model.graph.output]
+    if twice := next((name for name in outputs if outputs.count(name) > 1), ""):
+        raise CaseError(f"the output {twice!r} is listed twice")
     nodes = []
     for item in model.graph.node:
         attributes = {a.name: _attribute(a) for a in item.attribute}
-        if item.op_type == "Constant" and not item.domain and "value" in attributes:
+        if (
+            item.op_type == "Constant"
+            and not item.domain
+            and hasattr(attributes.get("value"), "dtype")
+        ):
             constants[item.output[0]] = attributes["value"]
             continue
         domain = "" if item.domain == "ai.onnx" else item.domain
@@ -141,9 +152,18 @@ def from_model(model: onnx.ModelProto) -> Graph:
         nodes=tuple(nodes),
         constants=constants,
         inputs=tuple(i.name for i in model.graph.input if i.name not in constants),
-        outputs=tuple(o.name for o in model.graph.output),
+        outputs=tuple(outputs),
         opset={"" if o.domain == "ai.onnx" else o.domain: o.version for o in model.opset_import},
     )
+
+
+def read_tensor(proto: onnx.TensorProto) -> Array:
+    """The array of a TensorProto. Never opens a file: raises CaseError where the data lie in one."""
+    if proto.data_location == onnx.TensorProto.EXTERNAL:
+        raise CaseError(
+            f"{proto.name or 'a tensor'} lies in another file; save the model with the data inside"
+        )
+    return numpy_helper.to_array(proto)
 
 
 def _attribute(attribute: onnx.AttributeProto) -> AttributeValue:
@@ -151,7 +171,7 @@ def _attribute(attribute: onnx.AttributeProto) -> AttributeValue:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
+        return read_tensor(value)
     if attribute.type == onnx.AttributeProto.STRINGS:
         return tuple(item.decode("utf-8", "replace") for item in value)
     if isinstance(value, (int, float, str)):

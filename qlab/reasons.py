@@ -24,7 +24,7 @@ def details(report: Report, status: str) -> list[str]:
     if status == "differs":
         found += _why(report) if all(r.repeatable for r in report.ort_runs) else []
     if status == "failed":
-        found += [_broken(f, said=f is report.findings[0]) for f in report.findings]
+        found += [_broken(f, said=f is report.findings[0], ran=False) for f in report.findings]
         found += [
             f"Its words: {plain_words(r.message)}"
             for r in report.ort_runs
@@ -36,16 +36,18 @@ def details(report: Report, status: str) -> list[str]:
     found += elsewhere[1:] if status == "equal" and not report.findings else elsewhere
     if status != "failed":
         found += [
-            _broken(f, said=status == "equal" and f is report.findings[0]) for f in report.findings
+            _broken(f, said=status == "equal" and f is report.findings[0], ran=True)
+            for f in report.findings
         ]
     found += _second_opinions(report)
     return [s for s in dict.fromkeys(found) if s]
 
 
-def _broken(finding: Finding, *, said: bool) -> str:
+def _broken(finding: Finding, *, said: bool, ran: bool) -> str:
     """Rule, what the case has (unless the headline said it), the nearest form."""
     found = "" if said else f". {finding.found}"
-    nearest = f". Nearest form that runs: {finding.nearest}" if finding.nearest else ""
+    what = "Nearest form that it allows" if ran else "Nearest form that runs"
+    nearest = f". {what}: {finding.nearest}" if finding.nearest else ""
     return f"{finding.rule}{found}{nearest}"
 
 

@@ -51,8 +51,7 @@ def run(
         run_ort(case, SessionConfig(level, settings), cpu=cpu, timeout=timeout) for level in levels
     ]
     engine_runs.append(run_reference(case))
-    quantprecision = settings.get("session.x64quantprecision") == "1"
-    traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"), quantprecision)
+    traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"))
     # Where no run gave an output there is nothing that a prediction could be checked against: none is made.
     ran = any(r.status is RunStatus.OK for r in engine_runs[:-1])
     for name, scheme in schemes().items():
@@ -88,14 +87,14 @@ def run(
 class _Traces:
     """The scheme runs of one case, as they are made; a graph that is the same is traced once."""
 
-    def __init__(self, case: Case, cpu: str, x64quantprecision: bool) -> None:
+    def __init__(self, case: Case, cpu: str) -> None:
         self.case = case
         self.cpu = cpu
-        self.x64quantprecision = x64quantprecision
         self.runs: list[SchemeRun] = []
 
     def ort_cpu(self, cpu: str = "") -> OrtCpu:
-        return OrtCpu(cpu or self.cpu, self.x64quantprecision)
+        # session.x64quantprecision rewrites the graph, from ORT_ENABLE_EXTENDED on: the graph that ran shows it.
+        return OrtCpu(cpu or self.cpu)
 
     def get(self, scheme: str, graph: Graph | None, cpu: str = "") -> SchemeRun | None:
         """The run of a scheme on a graph of this form."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qlab.arithmetic import to_float
+from qlab.arithmetic import refuse_long, to_float
 from qlab.errors import TraceError
 from qlab.graph import Graph, Node
 from qlab.qtypes import DTYPES, Array, dtype_name, is_float
@@ -197,6 +197,9 @@ def trace(graph: Graph, inputs: Mapping[str, Array], scheme: "Scheme") -> Trace:
             call.check()
             with np.errstate(all="ignore"):
                 steps = tuple(operator.steps(call, scheme))
+            for step in steps:
+                if step.tensor and step.value.dtype == object:
+                    refuse_long(step.value)
         except TraceError as error:
             raise TraceError(
                 f"{node.qualified_name} ({', '.join(node.outputs)}): {error}"

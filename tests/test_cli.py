@@ -1,6 +1,8 @@
 """``python -m qlab``: what it prints, and its exit status."""
 
+import dataclasses
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -154,14 +156,14 @@ def test_export(capsys, tmp_path):
         (["run", "1.00000000.AAAA"], "qlab run: the link is damaged"),
         (["run", "qlinearadd-off-by-one", "--level", "9"], "--level 9: there is no such level; there are ORT_DISABLE_ALL"),
         (["run", "qlinearadd-off-by-one", "--entry", "x"], "--entry x: write KEY=VALUE"),
-        (["run", "qlinearadd-off-by-one", "--timeout", "0"], "--timeout 0 must be above 0 seconds"),
+        (["run", "qlinearadd-off-by-one", "--timeout", "0"], "--timeout 0 must be above 0 and at most 86,400 seconds"),
         (["run", "qlinearadd-off-by-one", "--timeout", "x"], "argument --timeout: invalid float value: 'x'"),
         (["run", "qlinearadd-off-by-one", "--cpu", "z80"], "argument --cpu: invalid choice: 'z80'"),
         (["trace", "qlinearadd-off-by-one", "--element", "1"], "'1' is not an element of a tensor of shape [1, 1, 1, 1]"),
         (["trace", "qlinearadd-off-by-one", "--element", "0,0,0,1"], "1 is outside axis 3, which has 1 entries"),
         (["trace", "qlinearadd-off-by-one", "--output", "Z"], "--output Z: there is no such tensor; there are"),
         (["trace", "qlinearadd-off-by-one", "--graph", "Z"], "--graph Z: there is no such level"),
-        (["trace", "quantizelinear-axis-refused"], "no scheme computes"),
+        (["trace", "quantizelinear-axis-refused"], "no scheme computes this case: "),
         (["fly"], "invalid choice: 'fly'"),
     ],
 )  # fmt: skip
@@ -189,3 +191,44 @@ def test_a_wrong_file_is_one_line_with_its_name(capsys, tmp_path, change, line):
     assert err.startswith("qlab run: wrong.json: ")
     assert line in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e300"])
+def test_a_timeout_that_no_clock_has(capsys, seconds):
+    status, _, err = qlab(capsys, "run", "qlinearadd-off-by-one", f"--timeout={seconds}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "must be above 0 and at most 86,400 seconds" in err
+
+
+def test_what_would_steer_a_terminal_is_shown_as_it_is_written(capsys, tmp_path):
+    case = dataclasses.replace(gallery_case("qlinearadd-off-by-one"), title="\x1b[2J\x9b2J")
+    (tmp_path / "case.json").write_text(case_to_json(case))
+    _, out, _ = qlab(capsys, "run", str(tmp_path / "case.json"))
+    assert out.startswith("\\x1b[2J\\x9b2J")
+
+
+def test_a_terminal_that_knows_only_ascii():
+    command = [sys.executable, "-m", "qlab", "run", "qlinearadd-off-by-one"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert "\\u2260 1 of 1" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_an_answer_that_cannot_be_written_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "qlab", "gallery"],
+            stdout=full,
+            check=False,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "qlab gallery: the answer cannot be written: No space left on device\n"
+
+
+def test_export_needs_a_folder(capsys):
+    status, _, err = qlab(capsys, "export", "qlinearadd-off-by-one", "--out", "")
+    assert (status, err) == (2, "qlab export: no folder is named to write to\n")

@@ -213,3 +213,18 @@ def test_quantprecision_is_an_entry():
     found = run(case, entries={"session.x64quantprecision": "1"})
     assert found.exit_status == 0
     assert all(r.config.entries == {"session.x64quantprecision": "1"} for r in found.ort_runs)
+
+
+@pytest.mark.skipif("avx2" not in emulated_cpus(), reason="qemu-user is not here")
+@pytest.mark.parametrize("name", ["qgemm-u8s8-saturates", "matmulinteger-u8s8-saturates"])
+def test_quantprecision_acts_by_a_rewriting_that_the_lower_levels_lack(name):
+    found = run(
+        gallery_case(name),
+        levels=("ORT_DISABLE_ALL", "ORT_ENABLE_EXTENDED"),
+        entries={"session.x64quantprecision": "1"},
+        cpu="avx2",
+    )
+    assert found.ort_explained is True
+    saturated, rewritten = (found.comparisons_of(r) for r in found.ort_runs)
+    assert not all(c.equal for c in saturated)
+    assert all(c.equal for c in rewritten)

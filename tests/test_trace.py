@@ -234,3 +234,32 @@ class TestErrors:
 
         with pytest.raises(TraceError, match="^unknown scheme 'fast'; there are exact, float64, float32, ort_cpu$"):  # fmt: skip
             scheme("fast")
+
+
+def squared(times, value):
+    nodes = tuple(Node("Mul", (f"v{i}", f"v{i}"), (f"v{i + 1}",)) for i in range(times))
+    return Graph(nodes, {}, ("v0",), (f"v{times}",), {"": 13}), {"v0": value}
+
+
+def test_numbers_that_grow_without_end_are_refused():
+    graph, inputs = squared(40, np.full((), 1.1, np.float32))
+    with pytest.raises(
+        TraceError, match=r"^Mul \(v1\d\): exact arithmetic needs numbers of .* bits"
+    ):
+        trace(graph, inputs, schemes()["exact"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "op_type", "a", "b"),
+    [
+        ("exact", "Add", (1000, 1), (1, 1000)),
+        ("float32", "Add", (10_000, 1), (1, 10_000)),
+        ("exact", "MatMulInteger", (30_000, 0), (0, 30_000)),
+        ("float64", "MatMulInteger", (2000, 2000), (2000, 2000)),
+    ],
+)
+def test_more_than_can_be_traced_is_refused_before_it_is_made(scheme, op_type, a, b):
+    dtype = np.float32 if op_type == "Add" else np.uint8
+    graph = Graph((Node(op_type, ("a", "b"), ("y",)),), {}, ("a", "b"), ("y",), {"": 13})
+    with pytest.raises(TraceError, match=r"at most [\d,]+ are traced"):
+        trace(graph, {"a": np.ones(a, dtype), "b": np.ones(b, dtype)}, schemes()[scheme])

@@ -13,7 +13,7 @@ from qlab.case import Case
 from qlab.engines.results import EngineRun, RunStatus, SessionConfig
 from qlab.errors import QlabError, TraceError
 from qlab.graph import Graph, Node, to_model
-from qlab.qtypes import Array
+from qlab.qtypes import DTYPES, Array, dtype_name
 
 CONVERTED_OPSET = 21
 # Kernels of QuantizeLinear and DequantizeLinear begin here (onnx.reference.ops.op_quantize_linear).
@@ -114,7 +114,10 @@ def _quantizes(node: Node) -> bool:
 def _array(value: object) -> Array:
     if not isinstance(value, np.ndarray | np.generic):
         raise QlabError(f"the output is a {type(value).__name__}, not a tensor")
-    return np.asarray(value)
+    array = np.asarray(value)
+    if dtype_name(array.dtype) not in DTYPES:
+        raise QlabError(f"the output is of {array.dtype}, which is no number")
+    return array
 
 
 def _words(error: Exception) -> str:

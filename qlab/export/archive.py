@@ -109,6 +109,8 @@ def write_export(report: Report, folder: str | Path) -> tuple[tuple[Path, ...], 
     Raises:
         ExportError: the folder cannot be written.
     """
+    if not str(folder).strip():
+        raise ExportError("no folder is named to write to")
     root = Path(folder)
     made = export(report)
     written = []

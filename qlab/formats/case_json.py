@@ -101,6 +101,10 @@ def case_from_json(text: str) -> Case:
     except ValueError as error:
         raise CaseError(f"not JSON: {' '.join(str(error).split())[:120]}") from None
     try:
+        json.dumps(document, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise CaseError("not a case: it holds half a surrogate pair (\\ud800 to \\udfff)") from None
+    try:
         return _case(document)
     except RecursionError:
         raise CaseError("not a case: lists nested too deeply") from None

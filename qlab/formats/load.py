@@ -5,7 +5,7 @@ from pathlib import Path
 from qlab.case import Case
 from qlab.errors import CaseError, closest
 from qlab.formats.case_json import LARGEST, case_from_json
-from qlab.formats.onnx_test_case import case_from_model, read_folder, read_zip
+from qlab.formats.onnx_test_case import DATA, MODEL, case_from_model, read_folder, read_zip
 from qlab.formats.share_link import packed_of, unpack
 from qlab.gallery import gallery_case, gallery_names
 
@@ -30,6 +30,8 @@ def load_case(name: str | Path) -> Case:
         if path.is_dir():
             return read_folder(path)
         if path.is_file():
+            if path.name == MODEL and (path.parent / DATA).is_dir():
+                return read_folder(path.parent)
             return case_from_bytes(_bytes(path), path.name)
     except OSError as error:
         raise CaseError(f"{text[:200]}: {error.strerror}") from None

@@ -58,7 +58,10 @@ def packed_of(address: str) -> str:
     if _PACKED.fullmatch(text):
         return text
     if text.startswith(("http://", "https://")):
-        return parse_qs(urlsplit(text).query).get("case", [""])[0]
+        try:
+            return parse_qs(urlsplit(text).query).get("case", [""])[0]
+        except ValueError:
+            return ""  # no address: brackets or letters that no host can have
     return ""
 
 

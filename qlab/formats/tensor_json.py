@@ -2,6 +2,7 @@
 
 import math
 import re
+import struct
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -172,6 +173,8 @@ def _rounded(entry: int | float | Decimal, dtype: Any) -> Any:
         abs(number.adjusted()) > 400
     ):  # beyond every type here, and its Fraction could fill the memory
         value = np.asarray(math.inf if number.adjusted() > 0 and number else 0.0).astype(dtype)[()]
+    elif dtype is DTYPES["float32"] and _rounds_once(number):
+        value = np.asarray(abs(float(number)), np.float32)[()]
     elif dtype_name(dtype).startswith("float8"):
         value = np.asarray(abs(float(number))).astype(dtype)[()]
     else:
@@ -179,6 +182,13 @@ def _rounded(entry: int | float | Decimal, dtype: Any) -> Any:
     if number and not np.isfinite(value):
         raise CaseError(f'{entry} is beyond {dtype_name(dtype)}; write "inf" for infinity')
     return -value if number.is_signed() else value
+
+
+def _rounds_once(number: Decimal) -> bool:
+    """True where rounding to float64 and then to float32 is rounding to float32: no tie can arise between."""
+    double = abs(float(number))
+    (bits,) = struct.unpack("<q", struct.pack("<d", double))
+    return 1.2e-38 < double < 3.4e38 and bits & 0x1FFF_FFFF != 0x1000_0000
 
 
 def _shown(given: Any, limit: int = 40) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from qlab.arithmetic import to_float
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.qtypes import DTYPES, Array, dtype_name, is_float
+from qlab.qtypes import Array, dtype_name, is_float
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     for name, result in zip(call.node.outputs, results, strict=False):
         if not name:
             continue
-        if dtype_name(result.dtype) not in DTYPES:
-            raise TraceError(
-                f"its output {name} is {dtype_name(result.dtype)}; only numbers are traced"
-            )
         yield Step(
             name="output",
             formula=f"{call.node.op_type}({', '.join(n for n in call.node.inputs if n)})",

@@ -2,17 +2,22 @@
 
 import dataclasses
 import functools
+import math
 import sys
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from qlab.arithmetic import LARGEST, LARGEST_EXACT, refuse_large
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array
 from qlab.registry import discover
 from qlab.trace import Index
+
+MOST_PRODUCTS = 1_000_000_000  # of codes: about 2 s
+MOST_EXACT_PRODUCTS = 20_000_000  # of rational numbers: about 2 s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +127,17 @@ class Contraction:
     pairs: bool = False
     constant_rhs: bool = False
     product: Product | None = None
+
+    def __post_init__(self) -> None:
+        """Raises TraceError where there is more to multiply than is traced."""
+        shape, k = self.result_shape, self.lhs.shape[-1]
+        exact = object in (self.lhs.dtype, self.rhs.dtype)
+        refuse_large(shape, LARGEST_EXACT if exact else LARGEST)
+        limit = MOST_EXACT_PRODUCTS if exact else MOST_PRODUCTS
+        if math.prod(shape) * k > limit:
+            raise TraceError(
+                f"{math.prod(shape) * k:,} products are to be added; at most {limit:,} are traced"
+            )
 
     @property
     def result_shape(self) -> Index:

@@ -76,7 +76,7 @@ def parse_index(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """``0,3,1`` → an index into a tensor of ``shape``. Raises CaseError."""
     parts = [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
     example = ",".join("0" for _ in shape) or "empty"
-    if not all(part.isdigit() for part in parts) or len(parts) != len(shape):
+    if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) != len(shape):
         raise CaseError(
             f"{text.strip()!r} is not an element of a tensor of shape {list(shape)}: write e.g. {example}"
         )

@@ -42,7 +42,7 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 def _source_row(report: Report, source: Source, output: str) -> tuple[str, ...]:
     value = source.outputs.get(output)
     if value is None:
-        return source.name, source.note, "–", source.message.split("\n")[0][:60]
+        return source.name, source.note, "–", textwrap.shorten(source.message, 90, placeholder=" …")
     compared = next(
         (c for c in report.comparisons if c.actual == source.label and c.output == output), None
     )

@@ -221,3 +221,8 @@ def test_any_character_changed_is_a_case_or_one_line(place, character):
         case_from_json(text[:place] + character + text[place + 1 :])
     except CaseError as error:
         assert "\n" not in str(error)
+
+
+def test_half_a_surrogate_pair_is_refused():
+    with pytest.raises(CaseError, match="half a surrogate pair"):
+        case_from_json(changed(title="\ud800"))

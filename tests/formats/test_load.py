@@ -64,3 +64,9 @@ def test_a_wrong_file_is_one_line_with_its_name(data, name, line):
     with pytest.raises(CaseError) as error:
         case_from_bytes(data, name)
     assert line in str(error.value)
+
+
+def test_the_model_of_a_test_case_folder_stands_for_the_folder(tmp_path):
+    case = gallery_case("qlinearadd-off-by-one")
+    write_folder(case, tmp_path)
+    assert same(load_case(tmp_path / "model.onnx"), load_case(tmp_path))

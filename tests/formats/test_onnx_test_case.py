@@ -8,6 +8,7 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import helper, numpy_helper
 
 from qlab.errors import CaseError
 from qlab.formats.onnx_test_case import (
@@ -87,7 +88,7 @@ WRONG = {
     "bytes": ({**FILES, "model.onnx": b"\xff\xff"}, "model.onnx is no ONNX model"),
     "empty": ({**FILES, "model.onnx": b""}, "model.onnx has no nodes"),
     "input": ({**FILES, "test_data_set_0/input_0.pb": b"\xff\xff"}, "input_0.pb: is no tensor"),
-    "external": ({**FILES, "model.onnx": model(initializer=[external])}, "keeps tensors in other files"),
+    "external": ({**FILES, "model.onnx": model(initializer=[external])}, "w lies in another file"),
     "subgraph": ({**FILES, "model.onnx": model(node=[loop])}, "graphs and sparse tensors as attributes"),
     "strings": ({**FILES, "model.onnx": model(initializer=[strings])}, "tensors cannot be held"),
 }  # fmt: skip
@@ -137,3 +138,68 @@ def test_any_damaged_byte_is_a_case_or_one_line(name, data):
         read_zip(zipped({**FILES, name: damaged}))
     except CaseError as error:
         assert "\n" not in str(error)
+
+
+def moved_out(proto):
+    proto.ClearField("raw_data")
+    proto.data_location = onnx.TensorProto.EXTERNAL
+    proto.external_data.add(key="location", value="secret")
+    return proto
+
+
+def with_constant(attribute):
+    made = CASE.model()
+    made.graph.node.insert(
+        0, onnx.NodeProto(op_type="Constant", output=["c"], attribute=[attribute])
+    )
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize("where", ["constant", "attribute", "input", "output"])
+def test_a_tensor_in_another_file_is_never_read(tmp_path, monkeypatch, where):
+    (tmp_path / "secret").write_bytes(b"SECRET!!")
+    monkeypatch.chdir(tmp_path)
+    tensor = moved_out(numpy_helper.from_array(np.zeros(8, np.int8), "c"))
+    files = dict(FILES)
+    if where in ("input", "output"):
+        files[f"test_data_set_0/{where}_0.pb"] = tensor.SerializeToString()
+    else:
+        name = "value" if where == "constant" else "other"
+        files["model.onnx"] = with_constant(helper.make_attribute(name, tensor))
+    with pytest.raises(CaseError, match="c lies in another file"):
+        read_zip(zipped(files))
+
+
+def test_a_constant_that_is_no_tensor_stays_a_node():
+    files = {**FILES, "model.onnx": with_constant(helper.make_attribute("value", 7))}
+    assert [node.op_type for node in read_zip(zipped(files)).graph.nodes][:2] == [
+        "Constant",
+        "Identity",
+    ]
+
+
+def test_an_output_listed_twice_is_refused():
+    made = CASE.model()
+    made.graph.output.append(made.graph.output[0])
+    with pytest.raises(CaseError, match="'y' is listed twice"):
+        case_from_model(made.SerializeToString())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_deflate_is_unpacked(method):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("model.onnx", bytes(100_000))
+    with pytest.raises(CaseError, match="another method than deflate"):
+        read_zip(stream.getvalue())
+
+
+def test_the_size_that_an_archive_declares_is_not_believed():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.onnx", bytes(30_000_000))
+    lying = stream.getvalue().replace(
+        (30_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")
+    )
+    with pytest.raises(CaseError, match="cannot be unpacked"):
+        read_zip(lying)

@@ -78,3 +78,8 @@ def test_the_packed_case_of_an_address():
     assert packed_of(f"  {PACKED}\n") == PACKED
     assert packed_of("qlinearadd-off-by-one") == ""
     assert packed_of("http://127.0.0.1:8501/") == ""
+
+
+@pytest.mark.parametrize("address", ["http://[bad/?case=1", "http://℀/?case=1"])
+def test_what_is_no_address_holds_no_case(address):
+    assert packed_of(address) == ""
