@@ -1,4 +1,4 @@
-"""The command line: ``python -m qlab run | trace | export | gallery``. The same verbs as the pages."""
+"""The command line: ``python -m qlab run | trace | export | versions | …``. The same verbs as the pages."""
 
 import argparse
 import contextlib
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from qlab import __version__
 from qlab.errors import CaseError, QlabError
+from qlab.verbs import runtimes, versions
 
 LEVEL_NAMES = {
     "DISABLE_ALL": "ORT_DISABLE_ALL",
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Print lines. What a stranger's case brings along to steer a terminal is shown as it is written."""
     print("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
 
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"qlab {__version__}")
     verbs = parser.add_subparsers(
-        dest="verb", required=True, metavar="run | trace | export | gallery"
+        dest="verb", required=True, metavar="run | trace | export | versions | runtimes | gallery"
     )
 
     run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
@@ -108,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="DIR", required=True, help="the folder to write to")
     for verb in (run, trace, export):
         _engine_options(verb)
+    words = "which release, optimization level, pass or CPU changes the result"
+    versions.add_arguments(_verb(verbs, "versions", _versions, words))
+    runtimes.add_to(verbs)
     gallery = verbs.add_parser("gallery", help="list the known cases")
     gallery.add_argument("--json", action="store_true", help="one JSON object")
     gallery.set_defaults(command=_gallery)
@@ -143,8 +147,14 @@ def _engine_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--cpu",
         default="this",
-        choices=("this", "avx2", "sse"),
-        help="avx2 and sse are emulated by qemu-user",
+        choices=("this", "avx2", "sse", "arm64"),
+        help="avx2, sse and arm64 are emulated by qemu-user",
+    )
+    verb.add_argument(
+        "--runtime",
+        default="",
+        metavar="VERSION",
+        help="the release of ONNX Runtime, one of `runtimes list`; else the installed one",
     )
     verb.add_argument(
         "--entry",
@@ -167,17 +177,20 @@ def _report(options: argparse.Namespace) -> Any:
     from qlab.session import run
 
     levels = [_level(name) for name in options.level or ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")]
-    if not 0 < options.timeout <= LONGEST:
-        raise CaseError(
-            f"--timeout {options.timeout:g} must be above 0 and at most {LONGEST:,} seconds"
-        )
+    _check_timeout(options.timeout)
     return run(
         load_case(options.case),
         levels=tuple(dict.fromkeys(levels)),
         entries=_entries(options.entry),
         cpu=options.cpu,
+        version=options.runtime,
         timeout=options.timeout,
     )
+
+
+def _check_timeout(seconds: float) -> None:
+    if not 0 < seconds <= LONGEST:
+        raise CaseError(f"--timeout {seconds:g} must be above 0 and at most {LONGEST:,} seconds")
 
 
 def _level(name: str, option: str = "--level") -> str:
@@ -211,7 +224,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         from qlab.views.terminal import report_text
 
-        _say(report_text(report))
+        say(report_text(report))
     return int(report.exit_status)
 
 
@@ -250,9 +263,9 @@ def _trace(options: argparse.Namespace) -> int:
     else:
         from qlab.views.terminal import trace_text
 
-        _say(trace_text(nodes, options.view))
+        say(trace_text(nodes, options.view))
         if not any(node.parting for node in nodes):
-            _say(_rewriting(report, graph, output))
+            say(_rewriting(report, graph, output))
     return int(report.exit_status)
 
 
@@ -269,6 +282,14 @@ def _rewriting(report: Any, graph: str, output: str) -> str:
     return f"\nThis graph is not the given one: {why}" if why else ""
 
 
+def _versions(options: argparse.Namespace) -> int:
+    from qlab.engines.results import LEVELS
+
+    _check_timeout(options.timeout)
+    levels = tuple(dict.fromkeys(_level(name) for name in options.level or LEVELS))
+    return versions.command(options, levels, [_entries([entry]) for entry in options.entry])
+
+
 def _export(options: argparse.Namespace) -> int:
     from qlab.export.archive import write_export
 
@@ -278,8 +299,8 @@ def _export(options: argparse.Namespace) -> int:
         files = [str(path) for path in written]
         print(json.dumps({"files": files, "script": made.sentence}, ensure_ascii=False))
     else:
-        _say(f"{report.verdict.headline}\nThe script {made.sentence}.")
-        _say("\n".join(f"  {path}" for path in written))
+        say(f"{report.verdict.headline}\nThe script {made.sentence}.")
+        say("\n".join(f"  {path}" for path in written))
     return int(report.exit_status)
 
 

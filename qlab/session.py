@@ -12,8 +12,10 @@ from qlab.errors import TraceError
 from qlab.explain import ignored_bias, part
 from qlab.forms import to_qoperator
 from qlab.graph import Graph, same_graph, same_outputs
+from qlab.reference import reference_of
 from qlab.report import Explanation, Finding, Report, SchemeRun, Verdict, run_label
 from qlab.rules import find_broken_rules
+from qlab.runtimes import store
 from qlab.schemes import Scheme, schemes
 from qlab.schemes.ort_cpu import CPUS, OrtCpu
 from qlab.trace import Trace, trace
@@ -28,6 +30,7 @@ def run(
     levels: Sequence[str] = ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL"),
     entries: Mapping[str, str] | None = None,
     cpu: str = "this",
+    version: str = "",
     timeout: float = 20.0,
 ) -> Report:
     """Run a case through ONNX Runtime at each level, the reference evaluator and every scheme.
@@ -35,12 +38,15 @@ def run(
     Args:
         levels: ONNX Runtime's graph optimization levels, by its own literals.
         entries: session config entries.
-        cpu: where ONNX Runtime runs: ``this`` machine, or ``avx2`` or ``sse`` under qemu-user.
+        cpu: where ONNX Runtime runs: ``this`` machine, or ``avx2``, ``sse`` or ``arm64`` under qemu-user.
+        version: the release, one of ``qlab.runtimes.store.here()``; "" is the installed one.
         timeout: seconds for one request to an engine.
 
     Raises:
-        QlabError: an unknown level, or none.
+        QlabError: an unknown level, or none; a release that is not here.
     """
+    if version:
+        store.find(version)
     if not levels:
         raise TraceError(f"no level is given; ONNX Runtime has {', '.join(LEVELS)}")
     for level in levels:
@@ -48,7 +54,8 @@ def run(
             raise TraceError(f"unknown level {level!r}; ONNX Runtime has {', '.join(LEVELS)}")
     settings = dict(entries or {})
     engine_runs = [
-        run_ort(case, SessionConfig(level, settings), cpu=cpu, timeout=timeout) for level in levels
+        run_ort(case, SessionConfig(level, settings), cpu=cpu, version=version, timeout=timeout)
+        for level in levels
     ]
     engine_runs.append(run_reference(case))
     traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"))
@@ -199,47 +206,35 @@ def _comparisons(
     explanations: Sequence[Explanation],
 ) -> tuple[Comparison, ...]:
     exact = traces.get("exact", case.graph)
-    if exact is None or exact.trace is None or any(n.opaque for n in exact.trace.nodes):
-        return _against_expected(case, engine_runs)
-    reference = ("exact", exact.trace.outputs)
+    known = exact.trace if exact is not None else None
+    reference = reference_of(case, known)
+    if known is None or reference.label != "exact":
+        return tuple(
+            c
+            for engine_run in engine_runs
+            if engine_run.status is RunStatus.OK
+            for c in reference.compare(run_label(engine_run), engine_run.outputs)
+        )
     found: list[Comparison] = []
     explained = {e.level for e in explanations if e.explained}
     for engine_run in engine_runs:
         if engine_run.status is not RunStatus.OK:
             continue
         label = run_label(engine_run)
-        for c in compare_outputs(case.graph, exact.trace, reference, (label, engine_run.outputs)):
+        for c in reference.compare(label, engine_run.outputs):
             if c.mismatches and engine_run.engine == "onnxruntime":
-                step, why = _why(case.graph, traces, engine_run, explained, exact.trace)
+                step, why = _why(case.graph, traces, engine_run, explained, known)
                 c = dataclasses.replace(c, first_differing_step=step, why=why)
             found.append(c)
     for scheme_run in traces.runs:
         if scheme_run.trace is None or scheme_run is exact:
             continue
-        for c in compare_outputs(
-            case.graph, exact.trace, reference, (scheme_run.label, scheme_run.trace.outputs)
-        ):
+        for c in reference.compare(scheme_run.label, scheme_run.trace.outputs):
             if c.mismatches:
-                step, why = _why_scheme(case.graph, scheme_run, exact.trace, traces)
+                step, why = _why_scheme(case.graph, scheme_run, known, traces)
                 c = dataclasses.replace(c, first_differing_step=step, why=why)
             found.append(c)
     return tuple(found)
-
-
-def _against_expected(case: Case, engine_runs: Sequence[EngineRun]) -> tuple[Comparison, ...]:
-    """Where exact has no arithmetic: against what the case says is right, if it says so."""
-    empty = Trace("expected", "", (), {}, {})
-    return tuple(
-        c
-        for engine_run in engine_runs
-        if engine_run.status is RunStatus.OK and case.expected
-        for c in compare_outputs(
-            dataclasses.replace(case.graph, nodes=()),
-            empty,
-            ("expected", case.expected),
-            (run_label(engine_run), engine_run.outputs),
-        )
-    )
 
 
 def _why(

@@ -12,6 +12,7 @@ from qlab.engines.pool import QEMU_MODELS, worker
 from qlab.engines.results import RunStatus, SessionConfig
 from qlab.graph import Graph, Node, to_model
 from qlab.qtypes import Array
+from qlab.runtimes.store import MissingRuntimeError
 
 RELEVANT_FLAGS = (
     *("sse4_1", "avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "avx_vnni", "amx_int8"),
@@ -31,11 +32,11 @@ ADD_FUSED = (-29, 51, 43, 43, -63, 17, -23, 57)
 ADD_UNFUSED = (-28, 52, 44, 44, -62, 18, -22, 58)
 ADD_FIXED_POINT = (-29, 51, 43, 43, -62, 18, -22, 58)
 
-_classes: dict[str, str] = {}
+_classes: dict[tuple[str, str], str] = {}
 _classes_lock = threading.Lock()
 
 
-def cpu_class(cpu: str = "this") -> str:
+def cpu_class(cpu: str = "this", version: str = "") -> str:
     """The class of the worker's CPU, as the scheme ort_cpu names it; probed once and remembered.
 
     ``avx2``: pairs of uint8 × int8 products saturate. ``vnni``: the accumulator is exact and
@@ -43,12 +44,13 @@ def cpu_class(cpu: str = "this") -> str:
     point. "" where the probes give none of them, or ONNX Runtime does not run.
     """
     with _classes_lock:
-        if cpu not in _classes:
-            found = classify(_probe(cpu, _product_probe()), _probe(cpu, _add_probe()))
+        if (cpu, version) not in _classes:
+            probes = (_product_probe(), _add_probe())
+            found = classify(*(_probe(cpu, version, probe) for probe in probes))
             if not found:
                 return ""
-            _classes[cpu] = found
-        return _classes[cpu]
+            _classes[cpu, version] = found
+        return _classes[cpu, version]
 
 
 def classify(product: Array | None, add: Array | None) -> str:
@@ -67,7 +69,7 @@ def classify(product: Array | None, add: Array | None) -> str:
 def cpu_name(cpu: str = "this") -> str:
     """The model name: ``AMD Ryzen 7 5800X``, or ``Haswell, emulated by qemu``."""
     if cpu != "this":
-        return f"{QEMU_MODELS[cpu]}, emulated by qemu"
+        return f"{QEMU_MODELS.get(cpu, cpu)}, emulated by qemu"
     return _cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 
@@ -89,9 +91,10 @@ def _cpuinfo() -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _probe(cpu: str, probe: tuple[Graph, Mapping[str, Array]]) -> Array | None:
-    process = worker(cpu)
-    if process is None:
+def _probe(cpu: str, version: str, probe: tuple[Graph, Mapping[str, Array]]) -> Array | None:
+    try:
+        process = worker(cpu, version)
+    except MissingRuntimeError:
         return None
     graph, inputs = probe
     model = to_model(graph, inputs).SerializeToString()

@@ -1,7 +1,6 @@
 """ONNX Runtime as an engine: a case in, an `EngineRun` out. It runs in a worker process only."""
 
 import dataclasses
-import importlib.metadata
 import time
 
 import numpy as np
@@ -15,6 +14,7 @@ from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
 from qlab.errors import CaseError, QlabError
 from qlab.graph import Graph, from_model
 from qlab.qtypes import DTYPES, Array
+from qlab.runtimes.store import MissingRuntimeError, installed_version
 
 __all__ = ["emulated_cpus", "ort_version", "run_ort"]
 
@@ -31,12 +31,14 @@ def run_ort(
     config: SessionConfig | None = None,
     *,
     cpu: str = "this",
+    version: str = "",
     timeout: float = 20.0,
 ) -> EngineRun:
     """Run a case in ONNX Runtime, twice, in the worker process. Any failure is a result.
 
     Args:
-        cpu: ``this`` machine's, or ``avx2`` or ``sse`` under qemu-user.
+        cpu: ``this`` machine's, or ``avx2``, ``sse`` or ``arm64`` under qemu-user.
+        version: the release, which must be on this machine; "" is the installed one.
         timeout: seconds for the request, after which the process is ended.
 
     Raises:
@@ -47,12 +49,11 @@ def run_ort(
     if config.level not in LEVELS:
         raise QlabError(f"unknown level {config.level!r}; there are {', '.join(LEVELS)}")
     started = time.perf_counter()
-    process = worker(cpu)
-    if process is None:
-        message = (
-            f"{cpu} is emulated on x86-64 by qemu-user, which is not here (apt install qemu-user)"
-        )
-        return EngineRun("onnxruntime", ort_version(), config, RunStatus.REJECTED, message)
+    try:
+        process = worker(cpu, version)
+    except MissingRuntimeError as error:
+        named = version or ort_version()
+        return EngineRun("onnxruntime", named, config, RunStatus.REJECTED, str(error))
     model, inputs, notes = _sendable(case)
     answer = process.ask(model.SerializeToString(), inputs, config, timeout)
     cast = {name: _dtype_name(kind) for name, kind in answer.cast.items()}
@@ -66,16 +67,14 @@ def run_ort(
             answer = process.ask(model.SerializeToString(), inputs, config, timeout)
     seconds = time.perf_counter() - started
     run = _result(case, config, answer, cast, notes)
-    return dataclasses.replace(run, cpu=cpu_class(cpu), emulated=cpu != "this", seconds=seconds)
+    return dataclasses.replace(
+        run, cpu=cpu_class(cpu, version), emulated=cpu != "this", seconds=seconds
+    )
 
 
 def ort_version() -> str:
     """The installed release, ``1.32.0``; "" where there is none."""
-    try:
-        return importlib.metadata.version("onnxruntime")
-    except importlib.metadata.PackageNotFoundError:
-        process = worker()
-        return process.version() if process else ""
+    return installed_version() or worker().version()
 
 
 def _sendable(case: Case) -> tuple[onnx.ModelProto, dict[str, Array], tuple[str, ...]]:
@@ -154,6 +153,7 @@ def _result(
         outputs=outputs,
         graph=graph,
         repeatable=answer.repeatable,
+        passes=answer.passes,
         notes=notes,
     )
 

@@ -1,4 +1,4 @@
-"""The parent's end of the worker processes: one for each CPU, persistent, one request at a time."""
+"""The parent's end of the worker processes: one for each release and CPU, persistent, one request at a time."""
 
 import atexit
 import dataclasses
@@ -20,9 +20,14 @@ from qlab.engines.results import RunStatus, SessionConfig
 from qlab.engines.worker import describe, read_message, restore, write_message
 from qlab.errors import QlabError
 from qlab.qtypes import Array
+from qlab.runtimes import store
+from qlab.runtimes.store import MissingRuntimeError, Runtime
 
 QEMU_MODELS = {"avx2": "Haswell", "sse": "Nehalem"}
-CPUS = ("this", *QEMU_MODELS)
+CPUS = ("this", *QEMU_MODELS, "arm64")
+MOST_ALIVE = (
+    18  # processes, of 50 to 100 MB each; the one that has waited longest is ended for a new one
+)
 START_TIMEOUT = 60.0  # seconds; importing onnxruntime takes 0.1 s, under qemu 2 s; more when busy
 
 
@@ -32,6 +37,7 @@ class Answer:
 
     Attributes:
         version: of onnxruntime; "" where it could not be imported.
+        passes: the optimizer passes that changed the graph, by ONNX Runtime's log.
         model: the graph that ONNX Runtime wrote out, serialized; empty where it wrote none.
         cast: output → its type (``tensor(int4)``), where numpy has none: nothing was run then.
     """
@@ -42,6 +48,7 @@ class Answer:
     outputs: Mapping[str, Array] = dataclasses.field(default_factory=dict)
     model: bytes = b""
     repeatable: bool = True
+    passes: tuple[str, ...] = ()
     cast: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -54,11 +61,18 @@ class Worker:
 
     Args:
         launcher: what stands before the interpreter: ``qemu-x86_64 -cpu Haswell``.
+        environment: variables that the interpreter needs besides.
     """
 
-    def __init__(self, launcher: Sequence[str] = (), python: str = sys.executable) -> None:
+    def __init__(
+        self,
+        launcher: Sequence[str] = (),
+        python: str = sys.executable,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._launcher = tuple(launcher)
         self._python = python
+        self._environment = dict(environment or {})
         self._lock = threading.Lock()
         self._folder = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -106,6 +120,16 @@ class Worker:
         """End the process; the next request starts another."""
         with self._lock:
             self._end()
+
+    def end_if_idle(self) -> bool:
+        """End the process unless it has a request; True where it had one to end."""
+        if self.pid is None or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._end()
+        finally:
+            self._lock.release()
+        return True
 
     def _exchange(
         self, header: dict[str, Any], blobs: list[bytes], timeout: float, *, last_try: bool = False
@@ -166,7 +190,12 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 # numpy's threads are not used here, and each maps memory.
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                env={
+                    **os.environ,
+                    "OPENBLAS_NUM_THREADS": "1",
+                    "OMP_NUM_THREADS": "1",
+                    **self._environment,
+                },
                 start_new_session=True,  # the terminal's Ctrl-C is for the parent
             )
         except OSError as error:
@@ -228,7 +257,8 @@ def _read_answer(version: str, reply: dict[str, Any], parts: list[bytes]) -> Ans
         return Answer(version, status, reply["message"], cast=reply.get("cast", {}))
     model = parts.pop(0) if reply["graph"] else b""
     outputs = {e["name"]: restore(e, blob) for e, blob in zip(reply["outputs"], parts, strict=True)}
-    return Answer(version, RunStatus.OK, "", outputs, model, reply["repeatable"])
+    passes = tuple(reply["passes"])
+    return Answer(version, RunStatus.OK, "", outputs, model, reply["repeatable"], passes)
 
 
 def _how(exit_status: int) -> str:
@@ -242,37 +272,56 @@ def _how(exit_status: int) -> str:
 
 
 @functools.cache
+def _emulates_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64") and bool(shutil.which("qemu-x86_64"))
+
+
 def emulated_cpus() -> tuple[str, ...]:
-    """The CPUs that qemu-user can stand in for here: ``avx2`` and ``sse``, or ()."""
-    if platform.machine().lower() not in ("x86_64", "amd64") or not shutil.which("qemu-x86_64"):
-        return ()
-    return tuple(QEMU_MODELS)
+    """The CPUs that qemu-user can stand in for here: ``avx2`` and ``sse``, ``arm64`` where it is set up; or ()."""
+    arm64 = any(r.machine == "arm64" and r.launcher for r in store.here())
+    return (*(QEMU_MODELS if _emulates_x86() else ()), *(("arm64",) if arm64 else ()))
 
 
-_workers: dict[str, Worker] = {}
+_workers: dict[tuple[str, str], Worker] = {}
 _workers_lock = threading.Lock()
 
 
-def launcher_of(cpu: str) -> tuple[str, ...]:
-    """What stands before the interpreter to run on a CPU: () for ``this``, qemu-user's command for the others."""
-    return () if cpu == "this" else ("qemu-x86_64", "-cpu", QEMU_MODELS[cpu])
-
-
-def worker(cpu: str = "this") -> Worker | None:
-    """The worker on this machine's CPU, or on an emulated one; None where that cannot be emulated.
+def launched(cpu: str, version: str = "") -> Runtime:
+    """The runtime of a release, with what stands before its interpreter to run on a CPU.
 
     Raises:
-        QlabError: the name is unknown.
+        MissingRuntimeError: the release, or the CPU, is not here.
+        QlabError: the name of the CPU is unknown, or the version has no release's form.
     """
     if cpu not in CPUS:
         raise QlabError(f"unknown cpu {cpu!r}; there are {', '.join(CPUS)}")
-    if cpu != "this" and cpu not in emulated_cpus():
-        return None
+    runtime = store.find(version, "arm64" if cpu == "arm64" else "native")
+    if cpu not in QEMU_MODELS:
+        return runtime
+    if not _emulates_x86():
+        raise MissingRuntimeError(
+            f"{cpu} is emulated on x86-64 by qemu-user, which is not here (apt install qemu-user)"
+        )
+    return dataclasses.replace(runtime, launcher=("qemu-x86_64", "-cpu", QEMU_MODELS[cpu]))
+
+
+def worker(cpu: str = "this", version: str = "") -> Worker:
+    """The worker of a release ("" is the installed one) on this machine's CPU, or on an emulated one.
+
+    Raises:
+        QlabError: as `launched`.
+    """
+    runtime = launched(cpu, version)
+    key = (cpu, runtime.version)
     with _workers_lock:
-        if cpu not in _workers:
-            launcher = launcher_of(cpu)
-            _workers[cpu] = Worker(launcher)
-        return _workers[cpu]
+        found = _workers.pop(key, None)
+        if found is None:
+            found = Worker(runtime.launcher, runtime.python, runtime.environment)
+            alive = [item for item in _workers.values() if item.pid is not None]
+            for item in alive[: max(0, len(alive) + 1 - MOST_ALIVE)]:
+                item.end_if_idle()
+        _workers[key] = found  # the last used is the last
+        return found
 
 
 @atexit.register

@@ -46,6 +46,7 @@ class EngineRun:
         outputs: name → array; empty unless status is OK.
         graph: the graph that the engine really ran, where it writes it out (ONNX Runtime).
         repeatable: False where two runs of the same session gave different outputs.
+        passes: the optimizer passes that changed the graph, in their order, by ONNX Runtime's own log.
         cpu: the arithmetic class that the CPU shows: ``avx2``, ``sse``, ``vnni`` or ``arm64``.
         emulated: True where that CPU is emulated by qemu-user.
         notes: what the engine had to change to run the case (opset converted, output cast).
@@ -60,6 +61,7 @@ class EngineRun:
     outputs: Mapping[str, Array] = dataclasses.field(default_factory=dict)
     graph: Graph | None = None
     repeatable: bool = True
+    passes: tuple[str, ...] = ()
     cpu: str = ""
     emulated: bool = False
     notes: tuple[str, ...] = ()

@@ -9,8 +9,9 @@ blob after the first); the first blob is the model. The worker says ``{"accepted
 has read one, so that a process that died before can be told from one that the model killed.
 
 Answer: ``status``, ``message``, ``repeatable``, ``outputs`` (as ``inputs``), ``graph`` (True: the
-first blob is the model that ONNX Runtime wrote out), ``cast`` (output → its type, ``tensor(int4)``,
-where numpy has none: nothing was run, the model has to cast it).
+first blob is the model that ONNX Runtime wrote out), ``passes`` (the optimizer passes that changed
+it, by the log), ``cast`` (output → its type, ``tensor(int4)``, where numpy has none: nothing was
+run, the model has to cast it).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import ctypes
 import importlib
 import json
 import os
+import re
 import struct
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import IO, Any
 
@@ -28,6 +31,8 @@ import numpy as np
 
 ADDRESS_SPACE = 4 * 2**30  # bytes that one worker may map beyond what it has mapped when it starts
 _LENGTH = struct.Struct("<Q")
+_INFO, _FATAL = 1, 4  # of ONNX Runtime's log
+_CHANGED = re.compile(rb"GraphTransformer (\S+) modified: 1")
 _M_PERTURB = -6  # malloc.h
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _PASSABLE = frozenset(
@@ -96,13 +101,14 @@ def _answer(
             a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(first, second)
         ),
         "graph": written is not None,
+        "passes": written[2] if written else [],
     }
     return header, ([written[1]] if written else []) + [value.tobytes() for value in first]
 
 
 def _session(ort: Any, request: dict[str, Any], model: bytes, path: str = "") -> Any:
     options = ort.SessionOptions()
-    options.log_severity_level = 4
+    options.log_severity_level = _INFO if path else _FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     # Outputs come from malloc then, so that memory that a kernel never wrote can be made to show.
@@ -129,17 +135,25 @@ def _run(
 
 def _written(
     ort: Any, request: dict[str, Any], model: bytes, path: str
-) -> tuple[Any, bytes] | None:
-    """A second session and the graph that it wrote out; None where this graph cannot be written."""
-    try:
-        session = _session(ort, request, model, path)
-        with open(path, "rb") as file:
-            return session, file.read()
-    except Exception:
-        return None
-    finally:
-        if os.path.exists(path):
-            os.remove(path)
+) -> tuple[Any, bytes, list[str]] | None:
+    """A second session, the graph that it wrote out, the passes; None where it cannot be written."""
+    with tempfile.TemporaryFile(dir=os.path.dirname(path)) as log:
+        kept = os.dup(2)
+        os.dup2(log.fileno(), 2)  # the log is native code's, on stderr
+        try:
+            session = _session(ort, request, model, path)
+            with open(path, "rb") as file:
+                graph = file.read()
+        except Exception:
+            return None
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            if os.path.exists(path):
+                os.remove(path)
+        log.seek(0)
+        passes = dict.fromkeys(name.decode() for name in _CHANGED.findall(log.read()))
+    return session, graph, list(passes)
 
 
 def _spoil_free_memory() -> None:

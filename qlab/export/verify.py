@@ -4,12 +4,11 @@ import dataclasses
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from qlab.engines.pool import launcher_of
+from qlab.engines.pool import launched
 
 TAIL = 4000  # characters of output that are kept
 
@@ -111,9 +110,10 @@ def verify_script(
 
 def _start(path: Path, folder: Path, cpu: str) -> "subprocess.Popen[bytes]":
     folder.mkdir()
+    runtime = launched(cpu)
     # -I: the script must need nothing of this project, of the user's site or of the environment.
     return subprocess.Popen(
-        [*launcher_of(cpu), sys.executable, "-I", "-X", "utf8", str(path)],
+        [*runtime.launcher, runtime.python, "-I", "-X", "utf8", str(path)],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import filelock
 
-from qlab.runtimes import uv
-from qlab.runtimes.uv import InstallError
+from qlab.runtimes import installer
+from qlab.runtimes.installer import InstallError
 from qlab.runtimes.versions import key, requirements
 
 PYTHON = "3.11"
@@ -104,7 +104,7 @@ def install(version: str, site: Path, *, stop: threading.Event | None = None) ->
     platform_tag = "aarch64-manylinux_2_28" if key(version) >= (1, 17) else "aarch64-manylinux_2_17"
     target = ["--python-platform", platform_tag, "--python-version", PYTHON, "--target", str(site)]
     arguments = ["pip", "install", *target, "--only-binary", ":all:", *requirements(version)]
-    uv.call(arguments, f"onnxruntime {version} for ARM64", stop=stop)
+    installer.call(arguments, f"onnxruntime {version} for ARM64", stop=stop)
 
 
 def check(cache: Path, site: Path, version: str, *, stop: threading.Event | None = None) -> None:
@@ -113,7 +113,7 @@ def check(cache: Path, site: Path, version: str, *, stop: threading.Event | None
     assert found is not None
     what = f"onnxruntime {version} for ARM64"
     program = f"import sys; sys.path.insert(0, {str(site)!r}); import onnxruntime; print(onnxruntime.__version__)"
-    said = uv.run([*found.launcher, found.python, "-c", program], what, stop=stop)
+    said = installer.run([*found.launcher, found.python, "-c", program], what, stop=stop)
     if version not in said.split():
         raise InstallError(
             f"{what}: it cannot be imported under the emulator: {said.strip()[-200:]}"
@@ -147,16 +147,16 @@ def _unpack(making: Path, progress: Callable[[str], None], stop: threading.Event
     ]
     command = ["apt-get", *(word for option in options for word in ("-o", option))]
     progress(f"{_WHAT}: reading Debian's lists")
-    uv.run([*command, "update"], _WHAT, stop=stop)
+    installer.run([*command, "update"], _WHAT, stop=stop)
     progress(f"{_WHAT}: downloading 80 MB of packages")
     names = ["qemu-user:amd64/trixie", *(f"{name}:arm64/bookworm" for name in _SYSTEM)]
     # `apt-get download` writes to the current folder.
     shell = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(packages)]
-    uv.run([*shell, *command, "download", *names], _WHAT, stop=stop)
+    installer.run([*shell, *command, "download", *names], _WHAT, stop=stop)
     progress(f"{_WHAT}: unpacking")
     for package in sorted(packages.glob("*.deb")):
         into = making / ("qemu" if package.name.startswith("qemu-user") else "root")
-        uv.run(["dpkg-deb", "-x", str(package), str(into)], _WHAT, stop=stop)
+        installer.run(["dpkg-deb", "-x", str(package), str(into)], _WHAT, stop=stop)
     # Of the forty emulators one is kept.
     os.replace(
         (making / "qemu" / "usr" / "bin" / "qemu-aarch64").resolve(), making / "qemu-aarch64"

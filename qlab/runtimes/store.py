@@ -17,8 +17,8 @@ import filelock
 import platformdirs
 
 from qlab.errors import QlabError
-from qlab.runtimes import arm64, uv
-from qlab.runtimes.uv import InstallError
+from qlab.runtimes import arm64, installer
+from qlab.runtimes.installer import InstallError
 from qlab.runtimes.versions import checked, key, pythons, requirements
 
 MACHINES = ("native", "arm64")  # this machine's own, and 64-bit ARM under qemu-user
@@ -262,19 +262,19 @@ def _make(
         return ""
     last: InstallError | None = None
     for wanted in pythons(version):
-        for interpreter in uv.interpreters(wanted):
+        for interpreter in installer.interpreters(wanted):
             _discard(making)
             progress(f"{what}: making an environment with Python {wanted}")
             try:
                 where = ["--relocatable", "--no-project", "--python", interpreter]
-                uv.call(["venv", *where, str(making)], what, stop=stop)
+                installer.call(["venv", *where, str(making)], what, stop=stop)
                 python = Path("Scripts/python.exe" if os.name == "nt" else "bin/python")
                 progress(f"{what}: downloading")
                 target = ["--python", str(making / python), "--only-binary", ":all:"]
-                uv.call(["pip", "install", *target, *requirements(version)], what, stop=stop)
+                installer.call(["pip", "install", *target, *requirements(version)], what, stop=stop)
                 progress(f"{what}: importing it")
                 program = "import onnxruntime; print(onnxruntime.__version__)"
-                said = uv.run([str(making / python), "-c", program], what, stop=stop)
+                said = installer.run([str(making / python), "-c", program], what, stop=stop)
             except InstallError as error:
                 last = last or error
                 if stop is not None and stop.is_set():
@@ -289,7 +289,7 @@ def _make(
 
 
 def _another_python_may_help(error: InstallError) -> bool:
-    return uv.NO_WHEEL in str(error) or "such Python" in str(error)
+    return installer.NO_WHEEL in str(error) or "such Python" in str(error)
 
 
 def _refuse_full_disk(folder: Path) -> None:

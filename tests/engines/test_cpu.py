@@ -55,7 +55,7 @@ def test_a_class_that_was_not_found_is_asked_for_again(monkeypatch):
     monkeypatch.setattr(cpu, "_classes", {})
     broken = Worker(python="/nonexistent/python")
     with monkeypatch.context() as patched:
-        patched.setattr(cpu, "worker", lambda _: broken)
+        patched.setattr(cpu, "worker", lambda *_: broken)
         assert cpu_class() == ""
     assert cpu_class() != ""
 

@@ -1,0 +1,102 @@
+"""versions: the matrix, the release at which the case changed, the pass and the CPU that decide; in one call."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from qlab.bisection import History, bisect
+from qlab.cpus import Prediction, predictions
+from qlab.engines.results import RunStatus
+from qlab.matrix import Cell, Column, Matrix
+from qlab.passes import PassSearch, which_pass
+from qlab.runtimes.versions import key
+
+
+@dataclasses.dataclass(frozen=True)
+class Versions:
+    """All that is known of a case over releases, levels, passes and CPUs.
+
+    Attributes:
+        rows, columns: of the matrix, oldest release first.
+        cells: one for each row and column, in that order, row by row; fewer where it was stopped.
+        history: None where no search was asked for. passes: None where no level differs from ORT_DISABLE_ALL.
+        predicted: for each class of CPU, on the newest release's most optimized graph; () where not checked.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...]
+    history: History | None
+    passes: PassSearch | None
+    predicted: tuple[Prediction, ...]
+
+    def cell(self, version: str, column: Column) -> Cell | None:
+        """One cell; None where it was not run."""
+        return next((c for c in self.cells if (c.version, c.column) == (version, column)), None)
+
+
+def versions_of(
+    matrix: Matrix,
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    *,
+    searched: Sequence[str] = (),
+    predicate: str = "wrong",
+    on_cell: Callable[[Cell], None] = lambda _: None,
+) -> Versions:
+    """Fill the matrix, search the releases, and look for the pass.
+
+    Args:
+        rows: releases. The two on each side of every change that the search finds become rows too.
+        searched: releases to search, oldest first; () for no search. It is made at the last column of this CPU.
+        on_cell: called with each cell as it comes.
+    """
+    native = [c for c in columns if c.cpu == "this" and not c.entries] or list(columns)
+    history = None
+    if searched and native:
+        history = bisect(
+            searched,
+            lambda version: matrix.cell(version, native[-1]),
+            predicate=predicate,
+            first=rows,
+            progress=on_cell,
+        )
+        changed = [c.version for change in history.changes for c in (change.before, change.after)]
+        rows = [*rows, *changed]
+    rows = tuple(sorted(set(rows), key=key))
+    for cell in matrix.fill(rows, columns):
+        on_cell(cell)
+    cells = tuple(matrix.cell(version, column) for version in rows for column in columns)
+    return Versions(
+        rows,
+        tuple(columns),
+        cells,
+        history,
+        _passes(matrix, cells),
+        _predicted(matrix, cells),
+    )
+
+
+def _passes(matrix: Matrix, cells: Sequence[Cell]) -> PassSearch | None:
+    """The pass search where the newest release lies whose level gives another result than ORT_DISABLE_ALL."""
+    for cell in reversed(cells):
+        column = cell.column
+        if cell.run is None or column.level == "ORT_DISABLE_ALL" or column.cpu != "this":
+            continue
+        plain = matrix.cell(cell.version, dataclasses.replace(column, level="ORT_DISABLE_ALL"))
+        if plain.run is None or plain.run.status is not RunStatus.OK or not plain.run.repeatable:
+            continue
+        if cell.sign == "✕" or _codes(cell) != _codes(plain):
+            return which_pass(
+                matrix.case, column.level, version=cell.version, entries=dict(column.entries)
+            )
+    return None
+
+
+def _codes(cell: Cell) -> tuple[bytes, ...]:
+    return tuple(v.tobytes() for v in cell.run.outputs.values()) if cell.run else ()
+
+
+def _predicted(matrix: Matrix, cells: Sequence[Cell]) -> tuple[Prediction, ...]:
+    ran = (c.run for c in reversed(cells) if c.run is not None and c.column.cpu == "this")
+    run = next((r for r in ran if r.status is RunStatus.OK), None)
+    return predictions(matrix.case, run, matrix.reference) if run is not None else ()

@@ -1,0 +1,1 @@
+"""Verbs of the command line that have many options of their own, one file each."""
