@@ -156,7 +156,7 @@ def fused_elsewhere(report: Report) -> list[str]:
             continue
         outputs = run.trace.outputs[c.output]
         values = values_text(distinct(outputs))
-        releases = " (1.25.1 and older)" if bias[0].op_type == "QLinearConv" else ""
+        releases = " (1.26.0 and older)" if bias[0].op_type == "QLinearConv" else ""
         sentences.append(
             f"A release that fuses this group{releases} gives {values}: {count(c)}, since {bias[1]}"
         )

@@ -52,8 +52,8 @@ def test_per_channel_zero_points_are_right_and_older_releases_refuse(report):
     b = report["qlinearconv-per-channel-zero-points"]
     assert b.verdict.headline == (
         "ONNX Runtime 1.32.0 is right here, all 8 codes agree with exact arithmetic: 136, 129. "
-        "ONNX Runtime 1.25.1 and older refuse it (RUNTIME_EXCEPTION: zero point of per-channel filter must be same); "
-        "1.27.0 is the first release measured that runs it."
+        "ONNX Runtime 1.26.0 and older refuse it (RUNTIME_EXCEPTION: zero point of per-channel filter must be same); "
+        "1.27.0 is the first release that runs it."
     )
     assert (b.exit_status, b.ort_explained) == (0, True)
 
@@ -62,7 +62,7 @@ def test_conv_bias_is_right_and_a_fusing_release_is_shown(report):
     c = report["qdq-conv-bias-scale"]
     assert "all 12 codes agree with exact arithmetic: 0.05, 1.35, 6." in c.verdict.headline
     assert (
-        "A release that fuses this group (1.25.1 and older) gives 0, 0, 0.05" in c.verdict.headline
+        "A release that fuses this group (1.26.0 and older) gives 0, 0, 0.05" in c.verdict.headline
     )
     assert "a fused bias has the scale x_scale·w_scale = 0.0002" in c.verdict.headline
     fused = c.scheme("ort_cpu", "fused").trace.outputs["y"]

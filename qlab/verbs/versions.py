@@ -72,13 +72,14 @@ def command(
         )
     finally:
         matrix.stop.set()
+    status = exit_status(found)
     if options.json:
         print(json.dumps(versions_to_json(case, found), ensure_ascii=False))
     else:
         from qlab.__main__ import say
 
         say(versions_text(case, found))
-    return exit_status(found)
+    return status
 
 
 def rows(preset: str | None, named: Sequence[str] | None, *, install: bool) -> tuple[str, ...]:

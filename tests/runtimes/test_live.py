@@ -1,0 +1,58 @@
+"""Real installs, where the package index can be reached: set QLAB_REQUIRE_NETWORK=1 to fail where it cannot."""
+
+import os
+
+import numpy as np
+import pytest
+
+from qlab.bisection import bisect
+from qlab.engines.pool import end_workers
+from qlab.gallery import gallery_case
+from qlab.history import versions_of
+from qlab.matrix import Column, Matrix, columns
+from qlab.runtimes import store
+from qlab.runtimes.installer import InstallError
+
+OLD, FIRST_RIGHT = "1.26.0", "1.27.0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runtimes():
+    """The two releases between which most of the gallery changed, in the user's cache."""
+    try:
+        for version in (OLD, FIRST_RIGHT):
+            store.add(version)
+    except InstallError as error:
+        if os.environ.get("QLAB_REQUIRE_NETWORK") == "1":
+            raise
+        pytest.skip(f"no other release can be installed here: {error}")
+    yield
+    end_workers()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("qlinearconv-per-channel-zero-points", "failed"),
+        ("qdq-conv-bias-scale", "12 of 12, by up to 119 steps"),
+    ],
+)
+def test_the_last_release_that_is_wrong_and_the_first_that_is_right(name, words):
+    matrix = Matrix(gallery_case(name))
+    history = bisect(
+        (OLD, FIRST_RIGHT, store.installed_version()), lambda v: matrix.cell(v, Column())
+    )
+    assert history.sentences[0] == f"Last bad {OLD} ({words}), first good {FIRST_RIGHT} (equal)."
+    assert history.monotonic
+
+
+def test_the_pass_that_ignores_the_bias_scale():
+    matrix = Matrix(gallery_case("qdq-conv-bias-scale"))
+    found = versions_of(matrix, (OLD, FIRST_RIGHT), columns())
+    signs = [found.cell(OLD, column).sign for column in columns()]
+    assert signs == ["=", "=", "≠", "≠"]
+    wrong = found.cell(OLD, columns()[-1]).run.outputs["y"].reshape(-1)[::4]
+    assert wrong.tolist() == np.array([0, 0, 0.05], np.float32).tolist()
+    assert found.passes.disabled == ("QDQSelectorActionTransformer",)
+    right = found.passes.restored.outputs["y"].reshape(-1)[::4]
+    assert right.tolist() == np.array([0.05, 1.35, 6], np.float32).tolist()
