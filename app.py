@@ -9,6 +9,7 @@ mark()
 st.navigation(
     [
         st.Page("pages/explore.py", title="Explore", default=True),
+        st.Page("pages/versions.py", title="Versions"),
         st.Page("pages/gallery.py", title="Gallery"),
     ]
 ).run()

@@ -60,20 +60,18 @@ def versions_of(
             first=rows,
             progress=on_cell,
         )
+        if matrix.stop.is_set():
+            history = None  # half a search says nothing
+    if history is not None:
         changed = [c.version for change in history.changes for c in (change.before, change.after)]
         rows = [*rows, *changed]
     rows = tuple(sorted(set(rows), key=key))
     for cell in matrix.fill(rows, columns):
         on_cell(cell)
-    cells = tuple(matrix.cell(version, column) for version in rows for column in columns)
-    return Versions(
-        rows,
-        tuple(columns),
-        cells,
-        history,
-        _passes(matrix, cells),
-        _predicted(matrix, cells),
-    )
+    asked = (matrix.known(version, column) for version in rows for column in columns)
+    cells = tuple(cell for cell in asked if cell is not None)
+    passes = None if matrix.stop.is_set() else _passes(matrix, cells)
+    return Versions(rows, tuple(columns), cells, history, passes, _predicted(matrix, cells))
 
 
 def _passes(matrix: Matrix, cells: Sequence[Cell]) -> PassSearch | None:

@@ -144,10 +144,16 @@ class Matrix:
     def cell(self, version: str, column: Column) -> Cell:
         """Run one cell, unless it has been run. A failure of any kind is a cell."""
         found = self._cells.get((version, column))
+        if found is None and self.stop.is_set():
+            return Cell(version, column, None, message="stopped")
         if found is None:
             found = self._run(version, column)
             self._cells[version, column] = found
         return found
+
+    def known(self, version: str, column: Column) -> Cell | None:
+        """A cell that has been run; None where it has not."""
+        return self._cells.get((version, column))
 
     def fill(self, versions: Sequence[str], among: Sequence[Column]) -> Iterator[Cell]:
         """All cells, as they come: releases side by side, the cells of one in their order; ends when stopped."""

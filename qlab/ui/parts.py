@@ -21,6 +21,9 @@ _outputs = st.components.v2.component(
 _copy = st.components.v2.component(
     "qlab_copy", css=_read("qlab.ui", "copy.css"), js=_read("qlab.ui", "copy.js")
 )
+_matrix = st.components.v2.component(
+    "qlab_matrix", css=_read("qlab.ui", "matrix.css"), js=_read("qlab.ui", "matrix.js")
+)
 _markup = st.components.v2.component(
     "qlab_markup", js=_read("qlab.ui", "markup.js"), isolate_styles=False
 )
@@ -40,6 +43,11 @@ def editor(data: dict[str, Any], on_edit: Any) -> None:
 def outputs(data: dict[str, Any], on_pick: Any, key: str) -> None:
     """One output of all sources. ``on_pick`` is called before the next run; read `pick_event` there."""
     _outputs(key=key, data=data, on_pick_change=on_pick)
+
+
+def matrix(data: dict[str, Any], on_pick: Any) -> None:
+    """Releases × columns. ``on_pick`` is called before the next run; read ``pick_event("matrix_table")`` there."""
+    _matrix(key="matrix_table", data=data, on_pick_change=on_pick)
 
 
 def copy_link(query: str) -> None:

@@ -170,7 +170,13 @@ def test_nothing_is_asked_of_other_servers_and_nothing_fails(browser, address):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "path",
-    ["/", "/?gallery=qdq-conv-bias-scale", "/?gallery=qlinearmatmul-per-row-refused", "/gallery"],
+    [
+        "/",
+        "/?gallery=qdq-conv-bias-scale",
+        "/?gallery=qlinearmatmul-per-row-refused",
+        "/gallery",
+        "/versions",
+    ],
 )
 def test_no_serious_violation_of_accessibility(open_page, address, path, scheme):
     from axe_playwright_python.sync_playwright import Axe

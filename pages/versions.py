@@ -1,0 +1,14 @@
+"""Which ONNX Runtime release, optimization level, pass or CPU changes the result?"""
+
+from qlab.ui.entry import ensure_entry
+from qlab.ui.parts import style
+from qlab.ui.releases import releases
+from qlab.ui.state import current, leave, save
+
+ensure_entry()
+style()
+leave()  # coming from another page, the navigation has dropped the query
+state = current()
+save(state)
+releases(state)
+leave()

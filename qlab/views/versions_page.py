@@ -1,0 +1,120 @@
+"""What the page Versions shows of a matrix: the table's data, and the answer as HTML."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from qlab.engines.messages import plain_words
+from qlab.history import Versions
+from qlab.matrix import DIFFERS, EQUAL, FAILED, UNSTABLE, Cell, Column
+from qlab.qtypes import Array
+from qlab.views.markup import tag, text
+from qlab.wording import distinct, values_text
+
+STATES = {EQUAL: "equal", DIFFERS: "differs", UNSTABLE: "differs", FAILED: "failed"}
+
+
+def table_data(
+    versions: Sequence[str],
+    columns: Sequence[Column],
+    cell: Callable[[str, Column], Cell | None],
+    found: Versions | None,
+    picked: tuple[str, int] | None,
+) -> dict[str, Any]:
+    """The data of the matrix component; a cell that has not come yet is None."""
+    marks = _marks(found)
+    return {
+        "columns": [{"label": c.label, "short": _short(c.label)} for c in columns],
+        "rows": [
+            {
+                "version": version,
+                "mark": marks.get(version, ""),
+                "cells": [_cell(cell(version, column)) for column in columns],
+            }
+            for version in versions
+        ],
+        "picked": f"{picked[0]} {picked[1]}" if picked else "",
+    }
+
+
+def _short(label: str) -> str:
+    return label.replace("ORT_ENABLE_", "").replace("ORT_", "")
+
+
+def _cell(cell: Cell | None) -> dict[str, str] | None:
+    if cell is None:
+        return None
+    state = STATES.get(cell.sign, "unknown")
+    note = f"recorded {cell.recorded}" if cell.recorded else ""
+    return {"sign": cell.sign, "words": cell.words, "state": state, "note": note}
+
+
+def _marks(found: Versions | None) -> dict[str, str]:
+    """Release → ``last bad``, ``first good`` … beside its name."""
+    marks = {}
+    for change in found.history.changes if found and found.history else ():
+        first, last = ("bad", "good") if change.holds_after else ("good", "bad")
+        marks[change.before.version] = f"last {last}"
+        marks[change.after.version] = f"first {first}"
+    return marks
+
+
+def answer_html(found: Versions) -> str:
+    """The change and the pass, in sentences."""
+    wrong = [c for c in found.cells if c.wrong]
+    judged = [c for c in found.cells if c.wrong is not None]
+    counted = f"{len(wrong)} of {len(judged)} runs differ from exact arithmetic or fail."
+    sentences = list(found.history.sentences) if found.history is not None else [counted]
+    if found.passes is not None:
+        sentences.append(f"On {found.passes.optimized.version}: {found.passes.sentence}")
+    state = "differs" if wrong else "equal" if judged else "unknown"
+    first, *others = sentences
+    listed = "".join(tag("li", text(s)) for s in others)
+    return (
+        f'<section class="q-verdict q-{state}" aria-label="Verdict"><p class="q-headline">{text(first)}</p>'
+        f"<ul>{listed}</ul></section>"
+    )
+
+
+def predictions_html(found: Versions) -> str:
+    """What ort_cpu predicts for each class of CPU; says that it is predicted."""
+    items = "".join(
+        f"<li><b>{text(p.cpu)}</b> {'= equal' if all(c.equal for c in p.comparisons) else '≠'} "
+        f"{text(_values(p.trace.outputs))}</li>"
+        for p in found.predicted
+    )
+    return f"<ul>{items}</ul>"
+
+
+def cell_html(cell: Cell) -> str:
+    """One chosen cell: how it ended, its outputs or the message."""
+    head = f"<b>{text(cell.version)} {text(cell.column.label)}</b>: {text(cell.sign)} {text(cell.words)}"
+    if cell.run is None:
+        return f"<p>{head}</p><p>{text(cell.message)}</p>"
+    if cell.run.message:
+        return f"<p>{head}</p><p><q>{text(plain_words(cell.run.message))}</q></p>"
+    where = f" on a CPU of the class {text(cell.run.cpu)}" if cell.run.cpu else ""
+    emulated = " (emulated)" if cell.run.emulated else ""
+    return f"<p>{head}{where}{emulated}</p><p><code>{text(_values(cell.run.outputs))}</code></p>"
+
+
+def difference_text(a: Cell, b: Cell) -> str:
+    """How one cell's outputs differ from another's, in one sentence."""
+    names = f"{a.version} {a.column.label} and {b.version} {b.column.label}"
+    if a.run is None or b.run is None or not a.run.outputs or not b.run.outputs:
+        return f"{names}: one of them has no output."
+    wrong = size = 0
+    for name, value in a.run.outputs.items():
+        other = b.run.outputs.get(name)
+        if other is None or other.shape != value.shape or other.dtype != value.dtype:
+            return f"{names}: {name} has another shape or type."
+        wrong += sum(
+            p.tobytes() != q.tobytes() for p, q in zip(value.flat, other.flat, strict=True)
+        )
+        size += value.size
+    if not wrong:
+        return f"{names} give the same, bit for bit."
+    return f"{names} differ in {wrong:,} of {size:,} values."
+
+
+def _values(outputs: Mapping[str, Array]) -> str:
+    return "; ".join(f"{name} = {values_text(distinct(v), 16)}" for name, v in outputs.items())
