@@ -21,6 +21,7 @@ lint: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python tests/e2e/bench_edit.py
+	PYTHONPATH=. $(BIN)/python tests/bench_matrix.py
 
 clean:
 	rm -rf $(VENV)

@@ -20,7 +20,6 @@ from qlab.runtimes.installer import InstallError
 from qlab.runtimes.versions import key, requirements
 
 PYTHON = "3.11"
-_MIRROR = "http://deb.debian.org/debian"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _SYSTEM = (
     *("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1"),
@@ -62,7 +61,23 @@ def missing() -> str:
         return f"it is unpacked from Debian's packages, and {' and '.join(lacking)} is not here"
     if not _KEYRING.is_file():
         return "Debian's keys are not here (apt install debian-archive-keyring)"
+    if not _mirror():
+        return "apt's sources name no mirror of Debian (after apt-get update they do, on Debian)"
     return ""
+
+
+def _mirror() -> str:
+    """The mirror of Debian that this machine's apt uses; "" where it uses none."""
+    form = "$(ORIGIN) $(CODENAME) $(REPO_URI)"
+    command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
+    try:
+        listed = installer.run(command, _WHAT).splitlines()
+    except InstallError:
+        return ""
+    rows = (line.split() for line in listed)
+    # bookworm, but not bookworm-security, which is another archive.
+    found = (row[2] for row in rows if len(row) == 3 and row[0] == "Debian" and "-" not in row[1])
+    return next(found, "").rstrip("/")
 
 
 def set_up(
@@ -126,10 +141,10 @@ def _unpack(making: Path, progress: Callable[[str], None], stop: threading.Event
         path.mkdir(parents=True)
     (apt / "status").touch()
     sources = apt / "sources.list"
-    signed = f"signed-by={_KEYRING}"
+    signed, mirror = f"signed-by={_KEYRING}", _mirror()
     sources.write_text(
-        f"deb [arch=arm64 {signed}] {_MIRROR} bookworm main\n"
-        f"deb [arch=amd64 {signed}] {_MIRROR} trixie main\n",
+        f"deb [arch=arm64 {signed}] {mirror} bookworm main\n"
+        f"deb [arch=amd64 {signed}] {mirror} trixie main\n",
         encoding="utf-8",
     )
     options = [
