@@ -291,16 +291,19 @@ def _versions(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from qlab.export.archive import write_export
+    from qlab.export.archive import script_command, write_export
 
     report = _report(options)
     written, made = write_export(report, options.out)
     if options.json:
         files = [str(path) for path in written]
-        print(json.dumps({"files": files, "script": made.sentence}, ensure_ascii=False))
+        answer = {"files": files, "script": made.sentence, "command": script_command(report)}
+        print(json.dumps(answer, ensure_ascii=False))
     else:
         say(f"{report.verdict.headline}\nThe script {made.sentence}.")
         say("\n".join(f"  {path}" for path in written))
+        if options.runtime:
+            say(f"Where uv is: {script_command(report)}")
     return int(report.exit_status)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import shlex
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from qlab.errors import ExportError
 from qlab.export.issue_form import IssueLink, IssueText, issue_link
 from qlab.export.markdown import issue_texts
 from qlab.export.script import regression_test, reproducer_script, right_outputs
-from qlab.export.verify import Verification, verify_script
+from qlab.export.verify import Verification, run_command, verify_script
 from qlab.formats.case_json import case_to_json
 from qlab.formats.onnx_test_case import folder_files
 from qlab.formats.report_json import report_to_json
@@ -19,6 +20,7 @@ from qlab.report import Report
 SCRIPT = "reproduce.py"
 TEST = "test_regression.py"
 README = """\
+reproduce.py        on the release that it is about: @RUN@
 reproduce.py        prints expected and actual; exit status 1 while the difference is there, 0 when it is not
 test_regression.py  the same as a test: pytest test_regression.py
 report.md           an issue in the shape of onnxruntime's form: @COMMAND@
@@ -72,7 +74,10 @@ def export(report: Report, times: int = 3) -> Export:
     no_script, verification = "", None
     try:
         scripts = {SCRIPT: reproducer_script(report), TEST: regression_test(report)}
-        verification = verify_script(scripts[SCRIPT], times=times, cpu=_cpu(report))
+        version = report.ort_runs[-1].version
+        verification = verify_script(
+            scripts[SCRIPT], times=times, cpu=_cpu(report), version=version
+        )
     except ExportError as error:
         no_script = str(error)
     issues = issue_texts(report, verification)
@@ -82,7 +87,7 @@ def export(report: Report, times: int = 3) -> Export:
         "report.md": issue.markdown,
         "case.json": case_to_json(case),
         "results.json": json.dumps(report_to_json(report), ensure_ascii=False, indent=1) + "\n",
-        "README.txt": _readme(issue, with_script=bool(scripts)),
+        "README.txt": _readme(report, issue, with_script=bool(scripts)),
     }
     wrong = report.exit_status != 0
     right = dataclasses.replace(case, expected=right_outputs(report))
@@ -91,10 +96,17 @@ def export(report: Report, times: int = 3) -> Export:
     return Export(files, issue, link, verification, no_script, agrees)
 
 
-def _readme(issue: IssueText, *, with_script: bool) -> str:
-    lines = README.replace("@COMMAND@", issue.command).splitlines()
+def _readme(report: Report, issue: IssueText, *, with_script: bool) -> str:
+    command = script_command(report)
+    lines = README.replace("@COMMAND@", issue.command).replace("@RUN@", command).splitlines()
     kept = (line for line in lines if with_script or not line.startswith((SCRIPT, TEST)))
     return "".join(f"{line}\n" for line in kept)
+
+
+def script_command(report: Report) -> str:
+    """The line that runs the script on the release that the report is about, wherever uv is."""
+    version = report.ort_runs[-1].version
+    return shlex.join([*run_command(version), SCRIPT]) if version else f"python {SCRIPT}"
 
 
 def _cpu(report: Report) -> str:

@@ -264,7 +264,8 @@ def _is_right(case: Case, report: Report) -> bool:
     """True where ONNX Runtime was run on the case and equals exact arithmetic."""
     run = report.ort_runs[-1]
     cpu = run.cpu if run.emulated else "this"
-    found = run_ort(case, SessionConfig(run.config.level, run.config.entries), cpu=cpu)
+    config = SessionConfig(run.config.level, run.config.entries)
+    found = run_ort(case, config, cpu=cpu, version=run.version)
     if found.status is not RunStatus.OK or not found.repeatable:
         return False
     try:

@@ -6,9 +6,14 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from qlab.engines.pool import launched
+from qlab.runtimes import installer
+from qlab.runtimes.installer import InstallError
+from qlab.runtimes.store import installed_version, may_install
+from qlab.runtimes.versions import pythons, requirements
 
 TAIL = 4000  # characters of output that are kept
 
@@ -44,11 +49,13 @@ class Verification:
 
     Attributes:
         endings: one for each run.
-        where: "" for this machine, or `` on an emulated avx2 CPU``.
+        where: "" for this machine, or `` on an emulated avx2 CPU``, `` on onnxruntime 1.25.1``.
+        not_run: why there are no endings; "" where there are.
     """
 
     endings: tuple[Ending, ...]
     where: str = ""
+    not_run: str = ""
 
     @property
     def reproduced(self) -> bool:
@@ -64,11 +71,13 @@ class Verification:
     @property
     def output(self) -> str:
         """What the last run printed, errors included."""
-        return self.endings[-1].output
+        return self.endings[-1].output if self.endings else ""
 
     @property
     def sentence(self) -> str:
         """``ran 3 of 3 times, difference reproduced``."""
+        if self.not_run:
+            return f"was not run: {self.not_run}"
         answers = [ending.answer for ending in self.endings if ending.answer]
         counted = f"ran {len(answers)} of {len(self.endings)} times{self.where}"
         if len(answers) < len(self.endings):
@@ -90,30 +99,89 @@ class Verification:
         return f"a run failed with exit status {status}" + (f": {words}" if words else "")
 
 
+def run_command(version: str, python: str = "") -> tuple[str, ...]:
+    """uv's command that runs a script on a release: in an environment of its own, which uv makes and keeps.
+
+    Args:
+        python: the interpreter's path; else the Python that the release is best known with, by its name.
+    """
+    wanted = [item for name in requirements(version) for item in ("--with", name)]
+    interpreter = python or pythons(version)[0]
+    return (
+        "uv",
+        "run",
+        "--no-project",
+        "--python",
+        interpreter,
+        *wanted,
+        "--with",
+        "onnx",
+        "python",
+    )
+
+
 def verify_script(
-    script: str, *, times: int = 3, cpu: str = "this", timeout: float = 60.0
+    script: str,
+    *,
+    times: int = 3,
+    cpu: str = "this",
+    version: str = "",
+    timeout: float = 60.0,
 ) -> Verification:
     """Run a script ``times`` times at once, each in a process and an empty folder of its own.
 
     Args:
         cpu: ``this`` machine's, or ``avx2`` or ``sse`` under qemu-user.
+        version: the release to run it on, by `run_command`; "" is the installed one.
         timeout: seconds for all of them together.
     """
+    other = version not in ("", installed_version())
+    if cpu == "arm64" or (other and cpu != "this"):
+        release = version or installed_version()
+        reason = (
+            f"onnxruntime {release} on an emulated {cpu} CPU has no onnx package beside it here"
+        )
+        return Verification((), not_run=reason)
+    try:
+        command = _command(version) if other else _interpreter(cpu)
+    except InstallError as error:
+        return Verification((), not_run=str(error))
     with tempfile.TemporaryDirectory(prefix="qlab-script-") as folder:
         path = Path(folder) / "reproduce.py"
         path.write_text(script, encoding="utf-8")
-        processes = [_start(path, Path(folder) / str(i), cpu) for i in range(times)]
+        processes = [_start(command, path, Path(folder) / str(i)) for i in range(times)]
         deadline = time.monotonic() + timeout
         endings = tuple(_end(process, deadline, path) for process in processes)
-    return Verification(endings, "" if cpu == "this" else f" on an emulated {cpu} CPU")
+    where = (
+        f" on onnxruntime {version}"
+        if other
+        else ""
+        if cpu == "this"
+        else f" on an emulated {cpu} CPU"
+    )
+    return Verification(endings, where)
 
 
-def _start(path: Path, folder: Path, cpu: str) -> "subprocess.Popen[bytes]":
-    folder.mkdir()
+def _interpreter(cpu: str) -> list[str]:
     runtime = launched(cpu)
+    return [*runtime.launcher, runtime.python]
+
+
+def _command(version: str) -> list[str]:
+    """`run_command` with its environment made, so that the runs themselves need no time for it."""
+    if not may_install():
+        raise InstallError("installing is turned off here (QLAB_INSTALL=off)")
+    given = run_command(version, installer.interpreters(pythons(version)[0])[0])
+    command = [installer.command(), *given[1:]]
+    installer.run([*command, "-c", "import onnx, onnxruntime"], f"onnxruntime {version} with onnx")
+    return command
+
+
+def _start(command: Sequence[str], path: Path, folder: Path) -> "subprocess.Popen[bytes]":
+    folder.mkdir()
     # -I: the script must need nothing of this project, of the user's site or of the environment.
     return subprocess.Popen(
-        [*runtime.launcher, runtime.python, "-I", "-X", "utf8", str(path)],
+        [*command, "-I", "-X", "utf8", str(path)],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,

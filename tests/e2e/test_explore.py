@@ -149,7 +149,11 @@ def test_the_gallery_opens_a_case_and_explore_keeps_its_own(open_page, address):
 def test_a_deep_link_on_a_fresh_server_has_the_navigation(open_page, server):
     page = open_page(f"{server}/gallery")
     page.locator("h1", has_text="Gallery").wait_for()
-    assert page.get_by_test_id("stSidebarNavLink").all_inner_texts() == ["Explore", "Versions", "Gallery"]
+    assert page.get_by_test_id("stSidebarNavLink").all_inner_texts() == [
+        "Explore",
+        "Versions",
+        "Gallery",
+    ]
 
 
 def test_nothing_is_asked_of_other_servers_and_nothing_fails(browser, address):

@@ -50,7 +50,7 @@ def test_the_readme_names_the_command_and_never_breaks_out_of_it(report):
         report, verdict=dataclasses.replace(report.verdict, headline='it\'s `id` $(id) "x"\nrm')
     )
     readme = export(hostile, times=1).files["README.txt"].decode()
-    assert len(readme.splitlines()) == 6
+    assert len(readme.splitlines()) == 7
     line = next(n for n in readme.splitlines() if "gh issue create" in n)
     words = shlex.split(line[line.index("gh issue") :])
     assert words[:6] == ["gh", "issue", "create", "--repo", "microsoft/onnxruntime", "--title"]

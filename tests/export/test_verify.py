@@ -5,7 +5,7 @@ import time
 import pytest
 
 from qlab.engines.ort import emulated_cpus
-from qlab.export.verify import verify_script
+from qlab.export.verify import run_command, verify_script
 
 DIFFERS = 'print("DIFFERENCE REPRODUCED")\n'
 EQUAL = 'print("no difference")\n'
@@ -83,3 +83,17 @@ def test_a_script_sees_nothing_of_this_project():
 def test_on_another_cpu():
     found = verify_script(EQUAL, times=1, cpu="avx2")
     assert found.sentence == "ran 1 of 1 times on an emulated avx2 CPU, no difference"
+
+
+def test_where_it_cannot_be_run_it_says_why(monkeypatch):
+    found = verify_script(EQUAL, version="1.25.1", cpu="avx2")
+    assert (found.ok, found.reproduced, found.output) == (False, False, "")
+    assert found.sentence.startswith("was not run: onnxruntime 1.25.1 on an emulated avx2 CPU")
+    monkeypatch.setenv("QLAB_INSTALL", "off")
+    assert "installing is turned off" in verify_script(EQUAL, version="1.25.1").sentence
+
+
+def test_the_command_for_a_release():
+    assert " ".join(run_command("1.18.1")) == (
+        "uv run --no-project --python 3.11 --with onnxruntime==1.18.1 --with numpy<2 --with onnx python"
+    )

@@ -7,11 +7,13 @@ import pytest
 
 from qlab.bisection import bisect
 from qlab.engines.pool import end_workers
+from qlab.export.archive import export
 from qlab.gallery import gallery_case
 from qlab.history import versions_of
 from qlab.matrix import Column, Matrix, columns
 from qlab.runtimes import store
 from qlab.runtimes.installer import InstallError
+from qlab.session import run
 
 OLD, FIRST_RIGHT = "1.26.0", "1.27.0"
 
@@ -56,3 +58,14 @@ def test_the_pass_that_ignores_the_bias_scale():
     assert found.passes.disabled == ("QDQSelectorActionTransformer",)
     right = found.passes.restored.outputs["y"].reshape(-1)[::4]
     assert right.tolist() == np.array([0.05, 1.35, 6], np.float32).tolist()
+
+
+def test_the_script_is_run_on_the_release_that_the_report_is_about():
+    report = run(gallery_case("qdq-conv-bias-scale"), version=OLD)
+    assert report.ort_explained is True
+    made = export(report, times=1)
+    assert made.sentence == f"ran 1 of 1 times on onnxruntime {OLD}, difference reproduced"
+    assert (
+        f"uv run --no-project --python 3.11 --with onnxruntime=={OLD}"
+        in made.files["README.txt"].decode()
+    )
