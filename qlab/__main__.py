@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from qlab import __version__
 from qlab.errors import CaseError, QlabError
-from qlab.verbs import runtimes, versions
+from qlab.verbs import compare, runtimes, versions
 
 LEVEL_NAMES = {
     "DISABLE_ALL": "ORT_DISABLE_ALL",
@@ -81,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"qlab {__version__}")
     verbs = parser.add_subparsers(
-        dest="verb", required=True, metavar="run | trace | export | versions | runtimes | gallery"
+        dest="verb",
+        required=True,
+        metavar="run | trace | export | versions | compare | runtimes | gallery",
     )
 
     run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
@@ -110,8 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     for verb in (run, trace, export):
         _engine_options(verb)
     words = "which release, optimization level, pass or CPU changes the result"
+    run.add_argument(
+        "--save", metavar="FILE", help="write runs and machine to a file, for `compare` elsewhere"
+    )
     versions.add_arguments(_verb(verbs, "versions", _versions, words))
     runtimes.add_to(verbs)
+    compare.add_to(verbs)
     gallery = verbs.add_parser("gallery", help="list the known cases")
     gallery.add_argument("--json", action="store_true", help="one JSON object")
     gallery.set_defaults(command=_gallery)
@@ -217,6 +223,10 @@ def _entries(given: Sequence[str]) -> dict[str, str]:
 
 def _run(options: argparse.Namespace) -> int:
     report = _report(options)
+    if options.save:
+        from qlab.formats.saved_run import save
+
+        save(report, options.save)
     if options.json:
         from qlab.formats.report_json import report_to_json
 

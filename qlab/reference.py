@@ -28,8 +28,14 @@ class Reference:
     outputs: Mapping[str, Array]
 
     def compare(self, label: str, outputs: Mapping[str, Array]) -> tuple[Comparison, ...]:
-        """One comparison for each output that both have."""
-        return compare_outputs(self.graph, self.trace, (self.label, self.outputs), (label, outputs))
+        """One comparison of a result with this for each output that both have."""
+        return self.between((self.label, self.outputs), (label, outputs))
+
+    def between(
+        self, expected: tuple[str, Mapping[str, Array]], actual: tuple[str, Mapping[str, Array]]
+    ) -> tuple[Comparison, ...]:
+        """One comparison of any two results for each output that both have; each a label and outputs."""
+        return compare_outputs(self.graph, self.trace, expected, actual)
 
 
 def exact_trace(case: Case) -> Trace | None:
