@@ -85,7 +85,11 @@ def _passes(matrix: Matrix, cells: Sequence[Cell]) -> PassSearch | None:
             continue
         if cell.sign == "✕" or _codes(cell) != _codes(plain):
             return which_pass(
-                matrix.case, column.level, version=cell.version, entries=dict(column.entries)
+                matrix.case,
+                column.level,
+                version=cell.version,
+                entries=dict(column.entries),
+                timeout=matrix.timeout,
             )
     return None
 

@@ -13,10 +13,10 @@ from qlab.engines.ort import run_ort
 from qlab.engines.pool import launched
 from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
 from qlab.errors import QlabError
-from qlab.notation import steps
 from qlab.reference import Reference, exact_trace, reference_of
 from qlab.report import run_label
 from qlab.runtimes import store
+from qlab.wording import how_much
 
 # What a cell says: its sign, and one word.
 EQUAL, DIFFERS, UNSTABLE, KNOWN, FAILED, MISSING = "=", "≠", "~", "·", "✕", "–"
@@ -76,7 +76,7 @@ class Cell:
 
     @property
     def words(self) -> str:
-        """``equal``, ``8 of 64, by up to 18 steps``, ``refused``, ``crashed``, ``timed out``, ``not here``."""
+        """``equal``, ``8 of 64 codes, by up to 18 steps``, ``refused``, ``crashed``, ``timed out``, ``not here``."""
         if self.run is None:
             return "not here"
         if self.run.status is not RunStatus.OK:
@@ -85,15 +85,7 @@ class Cell:
             return "not repeatable"
         if not self.comparisons:
             return "ran"
-        wrong = [c for c in self.comparisons if not c.equal]
-        if not wrong:
-            return "equal"
-        if any(c.size < 0 for c in wrong):
-            return "other shape or type"
-        count, size = sum(c.mismatches for c in wrong), sum(c.size for c in self.comparisons)
-        largest = max(wrong, key=lambda c: c.max_difference)
-        by = "by" if count == 1 else "by up to"
-        return f"{count:,} of {size:,}, {by} {steps(largest.max_difference, largest.unit)}"
+        return how_much(self.comparisons)
 
     @property
     def wrong(self) -> bool | None:
@@ -136,7 +128,7 @@ class Matrix:
         self.case = case
         self.reference: Reference = reference_of(case, exact_trace(case))
         self.stop = threading.Event()
-        self._timeout = timeout
+        self.timeout = timeout
         self._install = install
         self._progress = progress
         self._cells: dict[tuple[str, Column], Cell] = {}
@@ -198,7 +190,7 @@ class Matrix:
         except QlabError as error:
             return Cell(version, column, None, message=str(error))
         config = SessionConfig(column.level, dict(column.entries))
-        run = run_ort(self.case, config, cpu=column.cpu, version=version, timeout=self._timeout)
+        run = run_ort(self.case, config, cpu=column.cpu, version=version, timeout=self.timeout)
         compared: tuple[Comparison, ...] = ()
         if run.status is RunStatus.OK:
             compared = self.reference.compare(run_label(run), run.outputs)

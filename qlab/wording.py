@@ -1,5 +1,7 @@
 """What the verdict's sentences are made of: engines, counts and values in words."""
 
+from collections.abc import Sequence
+
 from qlab.compare import Comparison
 from qlab.engines.results import EngineRun
 from qlab.notation import integer, show
@@ -55,3 +57,17 @@ def distinct(values: Array) -> Array:
     per_channel = values.reshape(values.shape[0] * values.shape[1], -1)
     constant = bool((per_channel == per_channel[:, :1]).all())
     return per_channel[:, 0] if constant else values
+
+
+def how_much(comparisons: Sequence[Comparison]) -> str:
+    """All outputs of a run in few words: ``equal``, ``8 of 64 codes, by up to 18 steps``."""
+    wrong = [c for c in comparisons if not c.equal]
+    if not wrong:
+        return "equal"
+    if any(c.size < 0 for c in wrong):
+        return "other shape or type"
+    differing, size = sum(c.mismatches for c in wrong), sum(c.size for c in comparisons)
+    largest = max(wrong, key=lambda c: c.max_difference)
+    noun = "code" if largest.unit == "step" else "value"
+    by = "by" if differing == 1 else "by up to"
+    return f"{differing:,} of {size:,} {noun}{'' if size == 1 else 's'}, {by} {_unit(largest)}"

@@ -51,7 +51,7 @@ def test_every_place_of_a_change_is_found_with_few_runs(first_right):
     assert history.monotonic
     assert len(asked) <= 2 + 6
     assert history.sentences[0].startswith(
-        f"Last bad {change.before.version} (1 of 1, by 1 step), first good"
+        f"Last bad {change.before.version} (1 of 1 code, by 1 step), first good"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_failing_release_says_nothing_of_codes():
 
 def test_a_cell_says_it_in_words():
     assert [cell("1", w).words for w in ("right", "differs", "fails", "missing")] == [
-        *("equal", "1 of 1, by 1 step", "refused", "not here"),
+        *("equal", "1 of 1 code, by 1 step", "refused", "not here"),
     ]
     varies = cell("1", "right")
     varies = dataclasses.replace(varies, run=dataclasses.replace(varies.run, repeatable=False))

@@ -34,7 +34,7 @@ def test_columns_are_every_level_with_every_setting_on_every_cpu():
 def test_a_cell_is_run_once():
     matrix = Matrix(gallery_case("qlinearadd-off-by-one"))
     assert matrix.cell(HERE, Column()) is matrix.cell(HERE, Column())
-    assert matrix.cell(HERE, Column()).words == "1 of 1, by 1 step"
+    assert matrix.cell(HERE, Column()).words == "1 of 1 code, by 1 step"
 
 
 def test_a_release_that_is_not_here_is_a_cell_and_the_others_go_on():

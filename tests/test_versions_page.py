@@ -99,7 +99,7 @@ def test_a_cell_that_has_not_come_is_waited_for():
     data = table_data([here], columns(), matrix.known, None, (here, 0))
     (row,) = data["rows"]
     assert row["cells"][1:] == [None, None, None]
-    assert row["cells"][0]["words"] == "1 of 1, by 1 step"
+    assert row["cells"][0]["words"] == "1 of 1 code, by 1 step"
     assert data["picked"] == f"{here} 0"
     assert "C = −88" in cell_html(done)
     assert difference_text(done, done).endswith("give the same, bit for bit.")

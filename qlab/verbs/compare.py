@@ -21,9 +21,9 @@ def add_to(verbs: Any) -> None:
 def _compare(options: argparse.Namespace) -> int:
     from qlab.formats.saved_run import SavedRun, load, of_report
     from qlab.graph import same_graph
-    from qlab.notation import steps
     from qlab.reference import exact_trace, reference_of
     from qlab.session import run
+    from qlab.wording import how_much
 
     one = load(options.saved)
     if not one.runs:
@@ -46,15 +46,7 @@ def _compare(options: argparse.Namespace) -> int:
         if a.status != b.status:
             return False, f"{a.status} in 1, {b.status} in 2"
         compared = reference.between((a.version, a.outputs), (b.version, b.outputs))
-        wrong = [c for c in compared if not c.equal]
-        if not wrong:
-            return True, "equal"
-        count, size = sum(c.mismatches for c in wrong), sum(max(c.size, 0) for c in compared)
-        largest = max(wrong, key=lambda c: c.max_difference)
-        return (
-            False,
-            f"{count:,} of {size:,}, by up to {steps(largest.max_difference, largest.unit)}",
-        )
+        return all(c.equal for c in compared), how_much(compared)
 
     pairs = [(a, b) for a in one.runs for b in other.runs if a.level == b.level]
     if not pairs:
