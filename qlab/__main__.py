@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from qlab import __version__
 from qlab.errors import CaseError, QlabError
-from qlab.verbs import compare, runtimes, versions
+from qlab.verbs import compare, record, runtimes, versions
 
 LEVEL_NAMES = {
     "DISABLE_ALL": "ORT_DISABLE_ALL",
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(
         dest="verb",
         required=True,
-        metavar="run | trace | export | versions | compare | runtimes | gallery",
+        metavar="run | trace | export | versions | compare | runtimes | record | gallery",
     )
 
     run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
@@ -118,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     versions.add_arguments(_verb(verbs, "versions", _versions, words))
     runtimes.add_to(verbs)
     compare.add_to(verbs)
+    record.add_to(verbs)
     gallery = verbs.add_parser("gallery", help="list the known cases")
     gallery.add_argument("--json", action="store_true", help="one JSON object")
     gallery.set_defaults(command=_gallery)
@@ -297,7 +298,23 @@ def _versions(options: argparse.Namespace) -> int:
 
     _check_timeout(options.timeout)
     levels = tuple(dict.fromkeys(_level(name) for name in options.level or LEVELS))
-    return versions.command(options, levels, [_entries([entry]) for entry in options.entry])
+    entries = [_entries([entry]) for entry in options.entry]
+    return versions.command(options, levels, entries, _than(options.than, levels[-1]))
+
+
+def _than(given: str | None, level: str) -> Any:
+    """The release and column that --than names; None where it is not given."""
+    from qlab.engines.pool import CPUS
+    from qlab.matrix import Column
+    from qlab.runtimes.versions import checked
+
+    if given is None:
+        return None
+    version, *rest = given.split(":")
+    if len(rest) > 2 or (len(rest) == 2 and rest[1] not in CPUS):
+        raise CaseError(f"--than {given}: write VERSION[:LEVEL[:CPU]]; CPUs are {', '.join(CPUS)}")
+    at = _level(rest[0], "--than") if rest else level
+    return checked(version), Column(at, rest[1] if len(rest) == 2 else "this")
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ PREDICATES = {
     "wrong": "is wrong",
     "differs": "differs from exact arithmetic",
     "fails": "is refused, fails or crashes",
-    "changed": "gives other codes than the newest",
+    "changed": "gives other codes than a chosen run",
 }
 
 
@@ -32,6 +32,7 @@ class History:
 
     Attributes:
         predicate: one of ``PREDICATES``.
+        than: what "changed" compares with, in words.
         holds: release → whether the predicate held there, for those that were run; oldest first.
         changes: between neighbouring releases, oldest first.
         skipped: releases that could not be run here or have nothing to judge by.
@@ -39,10 +40,20 @@ class History:
     """
 
     predicate: str
+    than: str
     holds: Mapping[str, bool]
     changes: tuple[Change, ...]
     skipped: tuple[str, ...]
     searched: int
+
+    def marks(self, change: Change) -> tuple[str, str]:
+        """What the two releases of a change are called: ``last good`` and ``first bad``, or the reverse."""
+        bad, good = ("other", "same") if self.predicate == "changed" else ("bad", "good")
+        return (
+            (f"last {good}", f"first {bad}")
+            if change.holds_after
+            else (f"last {bad}", f"first {good}")
+        )
 
     @property
     def monotonic(self) -> bool:
@@ -51,19 +62,22 @@ class History:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Last good and first bad, or last bad and first good, for each change; then how much was run."""
+        """Since when, with last good and first bad, or the reverse, for each change; then how much was run."""
         if not self.holds:
             return ("No release could be judged.",)
         found = []
         for change in self.changes:
             before, after = change.before.version, change.after.version
-            first, last = ("bad", "good") if change.holds_after else ("good", "bad")
+            what = "Changed in" if self.predicate == "changed" else "Mended in"
+            what = "Regression since" if change.holds_after and what != "Changed in" else what
+            last, first = self.marks(change)
             found.append(
-                f"Last {last} {before} ({change.before.words}), first {first} {after} ({change.after.words})."
+                f"{what} {after}: {last} {before} ({change.before.words}), {first} {after} ({change.after.words})."
             )
         if not self.changes:
             always = "every" if next(iter(self.holds.values())) else "no"
-            found.append(f"In {always} release that was run it {PREDICATES[self.predicate]}.")
+            words = PREDICATES[self.predicate].replace("a chosen run", self.than or "the newest")
+            found.append(f"In {always} release that was run it {words}.")
         if not self.monotonic:
             found.append(
                 "The history is not monotonic: there may be more changes between those found."
@@ -81,6 +95,7 @@ def bisect(
     run: Callable[[str], Cell],
     *,
     predicate: str = "wrong",
+    than: Cell | None = None,
     first: Iterable[str] = (),
     progress: Callable[[Cell], None] = lambda _: None,
 ) -> History:
@@ -90,21 +105,22 @@ def bisect(
         versions: all releases to search, oldest first.
         run: the cell of a release; only those that are needed are asked for.
         predicate: one of ``PREDICATES``.
+        than: the run that "changed" compares with; None is the newest release's.
         first: releases to run besides the two ends: with them a change that came and went is seen.
     """
     order = sorted(versions, key=key)
     cells: dict[str, Cell] = {}
     held: dict[str, bool | None] = {}
-    newest: list[Cell] = []
+    compared = [than] if than is not None else []
 
     def holds(version: str) -> bool | None:
         if version not in held:
             cell = run(version)
             progress(cell)
-            if not newest and cell.run is not None:
-                newest.append(cell)
+            if not compared and cell.run is not None:
+                compared.append(cell)
             cells[version] = cell
-            held[version] = _judge(predicate, cell, newest[0] if newest else cell)
+            held[version] = _judge(predicate, cell, compared[0] if compared else cell)
         return held[version]
 
     # The newest first: it is the one that "changed" compares with, and the one that is here.
@@ -135,7 +151,10 @@ def bisect(
         if held[a] != held[b]
     )
     skipped = tuple(v for v in order if v in held and held[v] is None)
-    return History(predicate, {v: bool(held[v]) for v in judged}, changes, skipped, len(order))
+    named = f"{than.version} {than.column.label}" if than is not None else ""
+    return History(
+        predicate, named, {v: bool(held[v]) for v in judged}, changes, skipped, len(order)
+    )
 
 
 def _middle(order: Sequence[str], held: Mapping[str, bool | None], a: str, b: str) -> str:
@@ -144,15 +163,16 @@ def _middle(order: Sequence[str], held: Mapping[str, bool | None], a: str, b: st
     return between[len(between) // 2] if between else ""
 
 
-def _judge(predicate: str, cell: Cell, newest: Cell) -> bool | None:
+def _judge(predicate: str, cell: Cell, than: Cell) -> bool | None:
     if cell.run is None:
         return None
     failed = cell.run.status is not RunStatus.OK
     if predicate == "fails":
         return failed
     if predicate == "changed":
-        other = newest.run
-        assert other is not None
+        other = than.run
+        if other is None:
+            return None
         same_status = failed == (other.status is not RunStatus.OK)
         return not (same_status and same_outputs(cell.run.outputs, other.outputs))
     if predicate == "differs":

@@ -8,7 +8,9 @@ from qlab.cpus import Prediction, predictions
 from qlab.engines.results import RunStatus
 from qlab.matrix import Cell, Column, Matrix
 from qlab.passes import PassSearch, which_pass
+from qlab.recorded import recorded_cells
 from qlab.runtimes.versions import key
+from qlab.summary import changes, sentences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Versions:
     Attributes:
         rows, columns: of the matrix, oldest release first.
         cells: one for each row and column, in that order, row by row; fewer where it was stopped.
-        history: None where no search was asked for. passes: None where no level differs from ORT_DISABLE_ALL.
+        history: None where no search was asked for. searched_at: the column that was searched. passes: None where no level differs from ORT_DISABLE_ALL.
         predicted: for each class of CPU, on the newest release's most optimized graph; () where not checked.
     """
 
@@ -26,12 +28,30 @@ class Versions:
     columns: tuple[Column, ...]
     cells: tuple[Cell, ...]
     history: History | None
+    searched_at: str
     passes: PassSearch | None
     predicted: tuple[Prediction, ...]
 
     def cell(self, version: str, column: Column) -> Cell | None:
         """One cell; None where it was not run."""
         return next((c for c in self.cells if (c.version, c.column) == (version, column)), None)
+
+
+def elsewhere(found: Versions) -> tuple[str, ...]:
+    """What a report says of it: since when, at which levels and on which CPUs, by which pass; one sentence each."""
+    said = []
+    if found.history is not None:
+        said += [f"{sentence} At {found.searched_at}." for sentence in found.history.sentences[:-1]]
+    said += [f"Run, {sentence}" for sentence in sentences(found.cells)]
+    if found.passes is not None and found.passes.differs:
+        said.append(f"{found.passes.optimized.version}: {found.passes.sentence}")
+    bad = [p.cpu for p in found.predicted if not all(c.equal for c in p.comparisons)]
+    good = [p.cpu for p in found.predicted if p.cpu not in bad]
+    if bad and good:
+        said.append(
+            f"Predicted, not run: {', '.join(bad)} differ; {', '.join(good)} equal exact arithmetic."
+        )
+    return tuple(said)
 
 
 def versions_of(
@@ -41,6 +61,7 @@ def versions_of(
     *,
     searched: Sequence[str] = (),
     predicate: str = "wrong",
+    than: tuple[str, Column] | None = None,
     on_cell: Callable[[Cell], None] = lambda _: None,
 ) -> Versions:
     """Fill the matrix, search the releases, and look for the pass.
@@ -48,6 +69,7 @@ def versions_of(
     Args:
         rows: releases. The two on each side of every change that the search finds become rows too.
         searched: releases to search, oldest first; () for no search. It is made at the last column of this CPU.
+        than: release and column of the run that the predicate "changed" compares with; None: the newest release's.
         on_cell: called with each cell as it comes.
     """
     native = [c for c in columns if c.cpu == "this" and not c.entries] or list(columns)
@@ -57,7 +79,8 @@ def versions_of(
             searched,
             lambda version: matrix.cell(version, native[-1]),
             predicate=predicate,
-            first=rows,
+            than=matrix.cell(*than) if than is not None else None,
+            first=(*rows, *changes(recorded_cells(matrix.case), native[-1].level)),
             progress=on_cell,
         )
         if matrix.stop.is_set():
@@ -71,7 +94,8 @@ def versions_of(
     asked = (matrix.known(version, column) for version in rows for column in columns)
     cells = tuple(cell for cell in asked if cell is not None)
     passes = None if matrix.stop.is_set() else _passes(matrix, cells)
-    return Versions(rows, tuple(columns), cells, history, passes, _predicted(matrix, cells))
+    at = native[-1].label if native else ""
+    return Versions(rows, tuple(columns), cells, history, at, passes, _predicted(matrix, cells))
 
 
 def _passes(matrix: Matrix, cells: Sequence[Cell]) -> PassSearch | None:

@@ -20,6 +20,8 @@ from qlab.wording import how_much
 
 # What a cell says: its sign, and one word.
 EQUAL, DIFFERS, UNSTABLE, KNOWN, FAILED, MISSING = "=", "≠", "~", "·", "✕", "–"
+# What a sign means, by the names of the verdict's states; KNOWN and MISSING are unknown.
+STATES = {EQUAL: "equal", DIFFERS: "differs", UNSTABLE: "differs", FAILED: "failed"}
 _FAILURES = {
     RunStatus.REJECTED: "refused",
     RunStatus.FAILED: "failed",

@@ -95,7 +95,8 @@ class Report:
     ``engine_runs`` has one ONNX Runtime run a level, then the reference evaluator. ``scheme_runs`` has the four
     schemes on the given graph, then ort_cpu and exact on each graph that ONNX Runtime ran where it is another one,
     then ort_cpu for other CPUs where that changes the result, then the fused form where there is one.
-    ``comparisons`` compare each against ``exact`` of the given graph.
+    ``comparisons`` compare each against ``exact`` of the given graph. ``elsewhere`` says what other releases, levels,
+    passes and CPUs do, run or recorded: one sentence each; `run` leaves it empty.
     """
 
     case: Case
@@ -105,6 +106,7 @@ class Report:
     explanations: tuple[Explanation, ...]
     findings: tuple[Finding, ...]
     verdict: Verdict
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def ort_explained(self) -> bool | None:

@@ -69,5 +69,7 @@ def how_much(comparisons: Sequence[Comparison]) -> str:
     differing, size = sum(c.mismatches for c in wrong), sum(c.size for c in comparisons)
     largest = max(wrong, key=lambda c: c.max_difference)
     noun = "code" if largest.unit == "step" else "value"
-    by = "by" if differing == 1 else "by up to"
-    return f"{differing:,} of {size:,} {noun}{'' if size == 1 else 's'}, {by} {_unit(largest)}"
+    counted = f"{differing:,} of {size:,} {noun}{'' if size == 1 else 's'}"
+    if largest.unit == "ulp" and largest.max_difference >= FAR:
+        return counted
+    return f"{counted}, {'by' if differing == 1 else 'by up to'} {_unit(largest)}"

@@ -51,13 +51,16 @@ def test_every_place_of_a_change_is_found_with_few_runs(first_right):
     assert history.monotonic
     assert len(asked) <= 2 + 6
     assert history.sentences[0].startswith(
-        f"Last bad {change.before.version} (1 of 1 code, by 1 step), first good"
+        f"Mended in {change.after.version}: last bad {change.before.version} (1 of 1 code, by 1 step), first good"
     )
 
 
 def test_a_regression():
     history, _ = search({"1.11.0": "right", "1.25.0": "fails"})
-    assert history.sentences[0] == "Last good 1.24.4 (equal), first bad 1.25.0 (refused)."
+    assert (
+        history.sentences[0]
+        == "Regression since 1.25.0: last good 1.24.4 (equal), first bad 1.25.0 (refused)."
+    )
 
 
 def test_what_came_and_went_is_seen_by_a_release_between():

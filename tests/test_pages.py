@@ -191,7 +191,7 @@ def test_the_gallery_lists_every_case_with_what_differs():
     page = opened()
     page.switch_page("pages/gallery.py").run()
     assert not page.exception
-    assert len(page.get("page_link")) == len(gallery_names())
+    assert len(page.get("page_link")) == 2 * len(gallery_names())  # to Explore and to Versions
     shown = html(page)
     assert "exact arithmetic has −87" in shown
     assert "refuses this" in shown

@@ -69,13 +69,13 @@ def test_a_release_without_its_form_is_one_line():
 
 def test_a_chosen_cell_shows_its_outputs_and_its_difference():
     page = opened(gallery="qdq-gemm-bias-scale")
-    page.session_state["matrix_pick"] = (store.installed_version(), 3)
+    page.session_state["matrix_pick"] = ("matrix_table", store.installed_version(), 3)
     page.run()
     assert "ORT_ENABLE_ALL" in html(page)
     choice = next(box for box in page.selectbox if box.label == "Compare with")
     choice.set_value(f"{store.installed_version()} ORT_DISABLE_ALL").run()
     assert not page.exception
-    assert "differ in" in html(page)
+    assert "differ: 3 of 3 codes" in html(page)
 
 
 def test_a_stopped_job_keeps_its_cells_and_blames_nobody():
@@ -102,7 +102,7 @@ def test_a_cell_that_has_not_come_is_waited_for():
     assert row["cells"][0]["words"] == "1 of 1 code, by 1 step"
     assert data["picked"] == f"{here} 0"
     assert "C = −88" in cell_html(done)
-    assert difference_text(done, done).endswith("give the same, bit for bit.")
+    assert difference_text(done, done, matrix.reference).endswith("give the same, bit for bit.")
     missing = matrix.cell("1.99.0", columns()[0])
-    assert "one of them has no output" in difference_text(done, missing)
+    assert "one of them has no output" in difference_text(done, missing, matrix.reference)
     assert "runtimes add 1.99.0" in cell_html(missing)

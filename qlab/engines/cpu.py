@@ -69,7 +69,7 @@ def classify(product: Array | None, add: Array | None) -> str:
 def cpu_name(cpu: str = "this") -> str:
     """The model name: ``AMD Ryzen 7 5800X``, or ``Haswell, emulated by qemu``."""
     if cpu != "this":
-        return f"{QEMU_MODELS.get(cpu, cpu)}, emulated by qemu"
+        return f"{QEMU_MODELS.get(cpu, 'ARM64 max')}, emulated by qemu"
     return _cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 

@@ -54,7 +54,8 @@ def issue_texts(
     title = " ".join(f"[quantization] {nodes}: {report.verdict.headline.rstrip('.')}".split())
     machine = machine_values(report)
     answer = [_headline(report), _table(report)]
-    described = [*answer, _counts(report), _oracles(report), _control(report), _answers(report)]
+    described = [*answer, _counts(report), _oracles(report), _elsewhere(report)]
+    described += [_control(report), _answers(report)]
     texts: dict[Length, IssueText] = {}
     for length in LENGTHS:
         parts = answer if length == "brief" else described
@@ -203,6 +204,14 @@ def _agreement(report: Report, label: str) -> str:
     if all(c.equal for c in compared):
         return "equal to exact"
     return f"{wrong:,} of {sum(c.size for c in compared):,} differ from exact, so it is no second witness here"
+
+
+def _elsewhere(report: Report) -> str:
+    """Last good, first bad, level, pass and CPU, where they are known."""
+    if not report.elsewhere:
+        return ""
+    listed = "\n".join(f"- {inline(sentence)}" for sentence in report.elsewhere)
+    return f"**Other releases, levels, passes and CPUs**\n\n{listed}"
 
 
 def _control(report: Report) -> str:

@@ -163,9 +163,10 @@ def _about(report: Report) -> str:
     cpu = f", a CPU of the class {run.cpu}" if run.cpu else ""
     cpu += ", which was emulated" if run.emulated else ""
     seen = f"Seen with onnxruntime {run.version} on {platform.machine()}{cpu}."
+    elsewhere = "".join(f"{literals.comment(words)}\n" for words in report.elsewhere)
     return (
         f"#\n{literals.comment(title + source)}\n{literals.comment(report.verdict.headline)}\n"
-        f"{literals.comment(seen)}\n\n"
+        f"{literals.comment(seen)}\n{elsewhere}\n"
     )
 
 

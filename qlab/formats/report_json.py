@@ -71,6 +71,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             }
             for f in report.findings
         ],
+        "elsewhere": list(report.elsewhere),
         "ort_explained": report.ort_explained,
         "exit_status": report.exit_status,
     }

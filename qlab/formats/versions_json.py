@@ -8,6 +8,7 @@ from qlab.formats.tensor_json import tensor_to_json
 from qlab.history import Versions
 from qlab.matrix import Cell, Column
 from qlab.passes import PassSearch
+from qlab.recorded import recorded_cells
 
 
 def versions_to_json(case: Case, found: Versions) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def versions_to_json(case: Case, found: Versions) -> dict[str, Any]:
         if history is None
         else {
             "predicate": history.predicate,
+            "than": history.than,
             "holds": dict(history.holds),
             "changes": [
                 {
@@ -45,6 +47,7 @@ def versions_to_json(case: Case, found: Versions) -> dict[str, Any]:
             }
             for p in found.predicted
         ],
+        "recorded": [_cell(cell) for cell in recorded_cells(case)],
     }
 
 

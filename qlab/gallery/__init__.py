@@ -25,3 +25,8 @@ def gallery_case(name: str) -> Case:
         hint = f"did you mean {close}?" if close else f"there are {', '.join(gallery_names())}"
         raise CaseError(f"{name[:100]!r} is not in the gallery; {hint}")
     return case_from_json((resources.files(__name__) / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def gallery_name(case: Case) -> str:
+    """The gallery's name of a case that is unchanged; "" for any other."""
+    return next((name for name in gallery_names() if gallery_case(name) is case), "")

@@ -17,7 +17,7 @@ from qlab.ui.running import export_of, report_of
 from qlab.ui.state import Explored
 from qlab.views import verdict as views
 from qlab.views.address import TOO_LONG, command, to_query
-from qlab.views.markup import text
+from qlab.views.markup import plain, text
 
 QUIET = 1.0  # seconds without an edit before the script is run: an edit comes first
 Made = tuple[Export, bytes]
@@ -28,14 +28,9 @@ def banner(state: Explored) -> None:
     """Say so where the case is not the one that the link asked for."""
     if state.banner:
         st.warning(
-            f"This is **not** the case that was linked, but the gallery's first one: {_plain(state.banner)}.",
+            f"This is **not** the case that was linked, but the gallery's first one: {plain(state.banner)}.",
             title="The link could not be opened",
         )
-
-
-def _plain(words: str) -> str:
-    """A message without Markdown's signs."""
-    return "".join(f"\\{letter}" if letter in "\\`*_[]$<>~#:" else letter for letter in words)
 
 
 def answer(state: Explored, report: Report, key: str) -> None:
@@ -51,7 +46,7 @@ def answer(state: Explored, report: Report, key: str) -> None:
             st.html(views.finding(found, report))
         if found.fixed is not None:
             st.button(
-                f"Take the nearest form: {_plain(found.nearest)}",
+                f"Take the nearest form: {plain(found.nearest)}",
                 key=f"fix{number}",
                 on_click=state.rewrite,
                 args=(found.fixed,),

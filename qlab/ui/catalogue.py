@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qlab.gallery import gallery_case
+from qlab.recorded import recorded_cells
 from qlab.ui.running import key_of, report_of
 from qlab.views.address import Settings
 from qlab.views.markup import sign, source_link, text
 from qlab.views.palette import STATES
+from qlab.views.strip import strip_html
 from qlab.views.verdict import WORDS, operators, signed_numbers
 
 
@@ -35,6 +37,10 @@ def catalogue(names: Sequence[str]) -> None:
             st.html(
                 f'<p><span class="t-{status}">{sign(mark.sign, "")} {WORDS[status]}</span> {text(headline)}</p>'
                 f'<p class="q-hint">{text(operator)} · {source_link(case.source)}</p>'
+                f"{strip_html(recorded_cells(case))}"
+            )
+            st.page_link(
+                "pages/versions.py", label="Run other releases", query_params={"gallery": name}
             )
 
 

@@ -16,7 +16,7 @@ function draw(root) {
   const left = scroll ? scroll.scrollLeft : 0;
   const table = element("table");
   table.setAttribute("role", "grid");
-  table.setAttribute("aria-label", "Every release a row, every setting a column");
+  table.setAttribute("aria-label", data.label);
   const head = element("tr");
   head.append(element("td"));
   for (const column of data.columns) {
@@ -30,7 +30,7 @@ function draw(root) {
   const body = element("tbody");
   for (const row of data.rows) {
     const line = element("tr");
-    const name = element("th", row.mark ? "changed" : "", row.version);
+    const name = element("th", row.mark ? "changed" : "", row.label);
     name.scope = "row";
     if (row.mark) name.append(element("small", "", ` ${row.mark}`));
     line.append(name);
@@ -43,8 +43,7 @@ function draw(root) {
         const sign = element("span", "sign", cell.sign);
         sign.setAttribute("aria-hidden", "true");
         made.append(sign, element("span", "", ` ${cell.words}`));
-        if (cell.note) made.append(element("small", "", ` ${cell.note}`));
-        made.setAttribute("aria-label", `${row.version} ${data.columns[k].label}: ${cell.words} ${cell.note}`);
+        made.setAttribute("aria-label", `${row.label} ${data.columns[k].label}: ${cell.words}`);
         if (made.dataset.at === data.picked) {
           made.classList.add("picked");
           made.setAttribute("aria-selected", "true");

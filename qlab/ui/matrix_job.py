@@ -18,6 +18,7 @@ class MatrixJob:
     Attributes:
         case, rows, columns: what is filled. matrix: the cells so far. message: what is being done, in words.
         found: the whole, once it is done; error: why it is not.
+        command: what does the same on the command line.
     """
 
     def __init__(
@@ -28,14 +29,17 @@ class MatrixJob:
         *,
         searched: Sequence[str] = (),
         predicate: str = "wrong",
+        than: tuple[str, Column] | None = None,
         install: bool = False,
+        command: str = "",
     ) -> None:
         self.case, self.rows, self.columns = case, tuple(rows), tuple(columns)
         self.matrix = Matrix(case, install=install, progress=self._say)
         self.message = ""
         self.found: Versions | None = None
         self.error = ""
-        self._searched, self._predicate = searched, predicate
+        self.command = command
+        self._searched, self._predicate, self._than = searched, predicate, than
         self._thread = threading.Thread(target=self._fill, daemon=True, name="matrix")
         self._thread.start()
 
@@ -75,6 +79,7 @@ class MatrixJob:
                 self.columns,
                 searched=self._searched,
                 predicate=self._predicate,
+                than=self._than,
                 on_cell=self._came,
             )
         except QlabError as error:

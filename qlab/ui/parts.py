@@ -45,9 +45,9 @@ def outputs(data: dict[str, Any], on_pick: Any, key: str) -> None:
     _outputs(key=key, data=data, on_pick_change=on_pick)
 
 
-def matrix(data: dict[str, Any], on_pick: Any) -> None:
-    """Releases × columns. ``on_pick`` is called before the next run; read ``pick_event("matrix_table")`` there."""
-    _matrix(key="matrix_table", data=data, on_pick_change=on_pick)
+def matrix(data: dict[str, Any], on_pick: Any, key: str) -> None:
+    """Releases × columns. ``on_pick`` is called before the next run; read `pick_event` there."""
+    _matrix(key=key, data=data, on_pick_change=on_pick)
 
 
 def copy_link(query: str) -> None:

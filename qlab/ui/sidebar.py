@@ -7,9 +7,9 @@ from qlab.engines.pool import emulated_cpus
 from qlab.engines.results import LEVELS
 from qlab.errors import QlabError
 from qlab.formats.load import case_from_bytes
-from qlab.gallery import gallery_case, gallery_names
+from qlab.gallery import gallery_case, gallery_name, gallery_names
 from qlab.ui.state import Explored
-from qlab.views.address import Settings, gallery_name
+from qlab.views.address import Settings
 
 UPLOAD_MEGABYTES = 4
 

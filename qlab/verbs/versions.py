@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from qlab.errors import CaseError, QlabError
 from qlab.history import Versions, versions_of
-from qlab.matrix import Cell, Matrix, columns
+from qlab.matrix import Cell, Column, Matrix, columns
 from qlab.runtimes import store, versions
 
 PRESETS = "installed, latest (the newest of each of the last five minor releases), around:VERSION"
@@ -38,7 +38,12 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         choices=("wrong", "differs", "fails", "changed"),
         default="wrong",
         help="what is searched for over the releases: wrong (differs from exact or fails), differs, "
-        "fails, changed (gives other codes than the newest)",
+        "fails, changed (gives other codes than the newest, or than --than)",
+    )
+    verb.add_argument(
+        "--than",
+        metavar="VERSION[:LEVEL[:CPU]]",
+        help="the run that --predicate changed compares with, such as 1.26.0:ORT_DISABLE_ALL",
     )
     verb.add_argument("--from", dest="oldest", default=versions.OLDEST_SEARCHED, metavar="VERSION")
     verb.add_argument("--to", dest="newest", metavar="VERSION", help="the newest searched")
@@ -48,7 +53,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 def command(
-    options: argparse.Namespace, levels: Sequence[str], entries: Sequence[Mapping[str, str]]
+    options: argparse.Namespace,
+    levels: Sequence[str],
+    entries: Sequence[Mapping[str, str]],
+    than: tuple[str, Column] | None,
 ) -> int:
     """Run it; returns the exit status."""
     from qlab.formats.load import load_case
@@ -67,7 +75,8 @@ def command(
             searched=()
             if options.no_search
             else searched(options.oldest, options.newest, install=install),
-            predicate=options.predicate,
+            predicate="changed" if than is not None else options.predicate,
+            than=than,
             on_cell=_live,
         )
     finally:

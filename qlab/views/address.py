@@ -8,7 +8,7 @@ from qlab.engines.pool import CPUS
 from qlab.engines.results import LEVELS
 from qlab.errors import CaseError
 from qlab.formats.share_link import LINK_LIMIT, pack, unpack
-from qlab.gallery import DEFAULT, gallery_case, gallery_names
+from qlab.gallery import DEFAULT, gallery_case, gallery_name, gallery_names
 from qlab.trace import Index
 
 QUANTPRECISION = "session.x64quantprecision"
@@ -51,11 +51,6 @@ class Address:
     case: Case
     settings: Settings = Settings()
     pick: Pick | None = None
-
-
-def gallery_name(case: Case) -> str:
-    """The gallery's name of a case that is unchanged; "" for any other."""
-    return next((name for name in gallery_names() if gallery_case(name) is case), "")
 
 
 def to_query(address: Address) -> dict[str, str]:

@@ -18,6 +18,11 @@ def text(value: object) -> str:
     return escaped.replace("$", "&#36;").replace("`", "&#96;")
 
 
+def plain(words: str) -> str:
+    """A message without Markdown's signs, for the widgets that would read them."""
+    return "".join(f"\\{letter}" if letter in "\\`*_[]$<>~#:" else letter for letter in words)
+
+
 def tag(name: str, content: str, *, css: str = "", title: str = "") -> str:
     """An element around content that is HTML already."""
     attributes = (f' class="{css}"' if css else "") + (f' title="{text(title)}"' if title else "")

@@ -8,6 +8,8 @@ from qlab.engines.messages import plain_words
 from qlab.graph import Graph
 from qlab.history import Versions
 from qlab.matrix import Cell
+from qlab.recorded import recorded_cells
+from qlab.summary import summary
 from qlab.views.terminal import WIDTH, table
 from qlab.wording import distinct, values_text
 
@@ -53,7 +55,31 @@ def versions_text(case: Case, found: Versions) -> str:
             f"  {p.cpu.ljust(5)}  {'= equal' if all(c.equal for c in p.comparisons) else '≠ ' + '; '.join(values_text(distinct(v)) for v in p.trace.outputs.values())}"
             for p in found.predicted
         ]
+    lines += recorded(recorded_cells(case))
     return "\n".join(lines)
+
+
+def recorded(cells: Sequence[Cell]) -> list[str]:
+    """What was recorded of the case elsewhere, with where and when; [] where nothing was."""
+    if not cells:
+        return []
+    found = summary(cells)
+    rows = [
+        (found.row_label(k), *(f"{c.sign} {c.words}" if c else "" for c in row))
+        for k, row in enumerate(found.cells)
+    ]
+    labels = [found.column_label(k) for k in range(len(found.columns))]
+    head = ["", "Recorded earlier, not run now:"]
+    return [*head, *table(("", *labels), rows), *_wrapped(f"Recorded {places(cells)}.")]
+
+
+def places(cells: Sequence[Cell]) -> str:
+    """``2026-12-02: avx2 on Haswell, emulated by qemu; …``."""
+    by_date: dict[str, list[str]] = {}
+    for c in sorted({(c.recorded, c.column.cpu) for c in cells}):
+        date, _, machine = c[0].partition(", ")
+        by_date.setdefault(date, []).append(f"{c[1]} on {machine}")
+    return "; ".join(f"{date}: {'; '.join(machines)}" for date, machines in by_date.items())
 
 
 def results(cells: Sequence[Cell]) -> list[str]:

@@ -25,7 +25,7 @@ def test_a_matrix_is_filled_searched_and_a_cell_chosen(open_page, address, two_r
     page.locator('td[data-at="1.27.0 3"]').wait_for()
     page.get_by_label("Install what is missing").uncheck(force=True)
     page.get_by_role("button", name="Run", exact=True).click()
-    page.locator(".q-headline", has_text="Last bad 1.26.0").wait_for()
+    page.locator(".q-headline", has_text="last bad 1.26.0").wait_for()
     assert "first good 1.27.0 (equal)" in page.locator(".q-headline").inner_text()
     assert page.get_by_text("QDQSelectorActionTransformer switched off").first.is_visible()
     cell = page.locator('td[data-at="1.26.0 3"]')

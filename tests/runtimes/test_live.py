@@ -44,7 +44,10 @@ def test_the_last_release_that_is_wrong_and_the_first_that_is_right(name, words)
     history = bisect(
         (OLD, FIRST_RIGHT, store.installed_version()), lambda v: matrix.cell(v, Column())
     )
-    assert history.sentences[0] == f"Last bad {OLD} ({words}), first good {FIRST_RIGHT} (equal)."
+    assert (
+        history.sentences[0]
+        == f"Mended in {FIRST_RIGHT}: last bad {OLD} ({words}), first good {FIRST_RIGHT} (equal)."
+    )
     assert history.monotonic
 
 

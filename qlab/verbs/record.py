@@ -1,0 +1,106 @@
+"""``python -m qlab record``: run the gallery over the releases, levels and CPUs that are here, and keep the results."""
+
+import argparse
+import datetime
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from qlab.errors import CaseError, QlabError
+from qlab.runtimes import store
+
+
+def add_to(verbs: Any) -> None:
+    """Add the verb to the parser."""
+    words = (
+        "run the gallery over the releases and CPUs that are here, at every level, and write the results, "
+        "with CPU and date, where the gallery shows them as recorded"
+    )
+    verb = verbs.add_parser("record", help=words, description=words)
+    verb.add_argument("case", metavar="CASE", nargs="*", help="gallery names; else all")
+    verb.add_argument(
+        "--runtime", action="append", metavar="VERSION", help="a release; else all that are here"
+    )
+    verb.add_argument(
+        "--cpu",
+        action="append",
+        choices=("this", "avx2", "sse", "arm64"),
+        help="else this machine's, and all that can be emulated here",
+    )
+    verb.add_argument("--out", metavar="DIR", help="the folder; else the gallery's own")
+    verb.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one run")
+    verb.set_defaults(command=_record)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from qlab.engines.pool import emulated_cpus, launched
+    from qlab.gallery import gallery_case, gallery_names
+    from qlab.recorded import FOLDER
+
+    names = options.case or gallery_names()
+    cases = {name: gallery_case(name) for name in names}
+    places = []
+    for cpu in dict.fromkeys(options.cpu or ("this", *emulated_cpus())):
+        here = store.versions_here("arm64" if cpu == "arm64" else "native")
+        for version in options.runtime or here:
+            launched(cpu, version)  # raises where it is not here
+            places.append((cpu, version))
+    if not places:
+        raise CaseError("there is no release to run; `runtimes add VERSION` installs one")
+    folder = Path(options.out or Path(__file__).parents[1] / "gallery" / FOLDER)
+    made: dict[str, list[Any]] = {name: [] for name in cases}
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(_place, cases, cpu, v, options.timeout) for cpu, v in places]
+        for job, (cpu, version) in zip(jobs, places, strict=True):
+            for name, recorded in job.result():
+                made[name].append(recorded)
+            print(f"{version} {cpu}: {len(cases)} cases", file=sys.stderr, flush=True)
+    for name, case in cases.items():
+        _write(folder / f"{name}.json", case, made[name])
+    print(
+        f"{sum(map(len, made.values())):,} runs of {len(cases)} case{'' if len(cases) == 1 else 's'} recorded in {folder}"
+    )
+    return 0
+
+
+def _place(cases: Any, cpu: str, version: str, timeout: float) -> Sequence[tuple[str, Any]]:
+    """All runs of one release on one CPU: its worker is started once."""
+    from qlab.engines.pool import worker
+
+    try:
+        return list(_runs(cases, cpu, version, timeout))
+    finally:
+        worker(cpu, version).end()
+
+
+def _runs(cases: Any, cpu: str, version: str, timeout: float) -> Iterator[tuple[str, Any]]:
+    from qlab.engines.cpu import cpu_name
+    from qlab.engines.ort import run_ort
+    from qlab.engines.results import LEVELS, SessionConfig
+    from qlab.formats.recording_json import RecordedRun
+
+    today = datetime.date.today().isoformat()
+    for name, case in cases.items():
+        for level in LEVELS:
+            run = run_ort(case, SessionConfig(level), cpu=cpu, version=version, timeout=timeout)
+            if not run.cpu:
+                raise QlabError(f"onnxruntime {version} does not tell the class of its CPU ({cpu})")
+            yield name, RecordedRun(run, cpu_name(cpu), today)
+
+
+def _write(path: Path, case: Any, runs: Sequence[Any]) -> None:
+    """Write the runs; those of other releases and CPUs that are in the file stay."""
+    from qlab.formats.recording_json import recording_from_json, recording_to_json
+
+    before = recording_from_json(path.read_text(encoding="utf-8"), case) if path.is_file() else ()
+    renewed = {(r.run.version, r.run.cpu) for r in runs}
+    kept = [r for r in before if (r.run.version, r.run.cpu) not in renewed]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(recording_to_json(case, [*kept, *runs]), encoding="utf-8")
+    except OSError as error:
+        raise CaseError(
+            f"{path}: cannot be written: {error.strerror}; --out names another folder"
+        ) from None
