@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -109,6 +110,11 @@ def _parser() -> argparse.ArgumentParser:
         verbs, "export", _export, "write script, test, report, model and data; run the script"
     )
     export.add_argument("--out", metavar="DIR", required=True, help="the folder to write to")
+    export.add_argument(
+        "--search",
+        action="store_true",
+        help="search the releases and the passes first (installs what it needs), so that the report says since when",
+    )
     for verb in (run, trace, export):
         _engine_options(verb)
     words = "which release, optimization level, pass or CPU changes the result"
@@ -318,19 +324,22 @@ def _than(given: str | None, level: str) -> Any:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from qlab.export.archive import script_command, write_export
+    from qlab.export.archive import write_export
+    from qlab.recorded import elsewhere
 
     report = _report(options)
+    said = versions.search(report, options.timeout) if options.search else elsewhere(report.case)
+    report = dataclasses.replace(report, elsewhere=said)
     written, made = write_export(report, options.out)
     if options.json:
         files = [str(path) for path in written]
-        answer = {"files": files, "script": made.sentence, "command": script_command(report)}
+        answer = {"files": files, "script": made.sentence, "command": made.command}
         print(json.dumps(answer, ensure_ascii=False))
     else:
         say(f"{report.verdict.headline}\nThe script {made.sentence}.")
         say("\n".join(f"  {path}" for path in written))
         if options.runtime:
-            say(f"Where uv is: {script_command(report)}")
+            say(f"Where uv is: {made.command}")
     return int(report.exit_status)
 
 

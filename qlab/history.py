@@ -41,8 +41,9 @@ def elsewhere(found: Versions) -> tuple[str, ...]:
     """What a report says of it: since when, at which levels and on which CPUs, by which pass; one sentence each."""
     said = []
     if found.history is not None:
-        said += [f"{sentence} At {found.searched_at}." for sentence in found.history.sentences[:-1]]
-    said += [f"Run, {sentence}" for sentence in sentences(found.cells)]
+        for sentence in found.history.sentences[:-1]:
+            said.append(f"At {found.searched_at}: {sentence[0].lower()}{sentence[1:]}")
+    said += [f"Run here, {sentence}" for sentence in sentences(found.cells)]
     if found.passes is not None and found.passes.differs:
         said.append(f"{found.passes.optimized.version}: {found.passes.sentence}")
     bad = [p.cpu for p in found.predicted if not all(c.equal for c in p.comparisons)]

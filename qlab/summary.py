@@ -87,12 +87,12 @@ def _setting(column: Column) -> str:
 
 
 def sentences(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """One for each group of columns: ``EXTENDED, ALL: 1.15.0 – 1.26.0 12 of 12 codes, …; 1.27.0 – 1.32.0 equal.``"""
+    """One for each group of columns: ``EXTENDED, ALL: 1.15.0 – 1.26.0 ≠ 12 of 12 codes; 1.27.0 – 1.32.0 = equal.``"""
     found = summary(cells)
     said = []
     for column in range(len(found.columns)):
         spans = (
-            f"{found.row_label(row)} {cell.words}"
+            f"{found.row_label(row)} {cell.sign} {cell.words}"
             for row, along in enumerate(found.cells)
             if (cell := along[column]) is not None
         )

@@ -35,12 +35,14 @@ class Export:
     """The files by name, and what running the script gave.
 
     Attributes:
+        command: what runs the script on the release that the report is about.
         issue: the whole report. link: the form filled with as much of it as an address holds.
         verification: None where there is no script; ``no_script`` then says why.
         agrees: the script came to the same answer as the report.
     """
 
     files: dict[str, bytes]
+    command: str
     issue: IssueText
     link: IssueLink
     verification: Verification | None
@@ -93,7 +95,7 @@ def export(report: Report, times: int = 3) -> Export:
     right = dataclasses.replace(case, expected=right_outputs(report))
     files = {name: text.encode() for name, text in texts.items()} | folder_files(right)
     agrees = verification is None or not verification.ok or verification.reproduced == wrong
-    return Export(files, issue, link, verification, no_script, agrees)
+    return Export(files, script_command(report), issue, link, verification, no_script, agrees)
 
 
 def _readme(report: Report, issue: IssueText, *, with_script: bool) -> str:

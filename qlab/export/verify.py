@@ -51,11 +51,13 @@ class Verification:
         endings: one for each run.
         where: "" for this machine, or `` on an emulated avx2 CPU``, `` on onnxruntime 1.25.1``.
         not_run: why there are no endings; "" where there are.
+        by_uv: it was run by `run_command`, on a release that is not the installed one.
     """
 
     endings: tuple[Ending, ...]
     where: str = ""
     not_run: str = ""
+    by_uv: bool = False
 
     @property
     def reproduced(self) -> bool:
@@ -159,7 +161,7 @@ def verify_script(
         if cpu == "this"
         else f" on an emulated {cpu} CPU"
     )
-    return Verification(endings, where)
+    return Verification(endings, where, by_uv=other)
 
 
 def _interpreter(cpu: str) -> list[str]:

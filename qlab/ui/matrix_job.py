@@ -9,6 +9,7 @@ from qlab.errors import QlabError
 from qlab.history import Versions, versions_of
 from qlab.matrix import Cell, Column, Matrix
 
+JOB = "matrix_job"  # where the session keeps it
 _log = logging.getLogger(__name__)
 
 

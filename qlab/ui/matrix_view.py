@@ -11,7 +11,9 @@ from qlab.recorded import recorded_cells
 from qlab.runtimes import arm64, store
 from qlab.summary import Summary, summary
 from qlab.ui import parts
-from qlab.ui.matrix_job import MatrixJob
+from qlab.ui.matrix_job import JOB, MatrixJob
+from qlab.ui.state import current, leave
+from qlab.views.address import QUANTPRECISION, Settings
 from qlab.views.graph_diagram import graph_html
 from qlab.views.markup import plain, text
 from qlab.views.versions import places
@@ -24,13 +26,15 @@ from qlab.views.versions_page import (
     table_data,
 )
 
-JOB, LIVE, RECORDED = "matrix_job", "matrix_table", "recorded_table"
+LIVE, RECORDED = "matrix_table", "recorded_table"
 _PICK, _OTHER = "matrix_pick", "matrix_other"
 Pick = tuple[str, str, int]  # the table's key, the release, the column's position
 
 
 def drawn(job: MatrixJob, run_live: Callable[[MatrixJob, Summary], None]) -> None:
     """All that is below the settings; drawn again and again while the matrix is filled."""
+    if st.session_state[JOB] is not job:
+        st.rerun()  # a button of this fragment has started another
     if job.running:
         came = sum(job.cell(v, c) is not None for v in job.rows for c in job.columns)
         every = len(job.rows) * len(job.columns)
@@ -113,6 +117,8 @@ def _chosen_cell(job: MatrixJob) -> None:
         st.html('<p class="q-hint">Choose a cell to see its outputs and its graph.</p>')
         return
     st.html('<h2 class="q-h2">Chosen cell</h2>' + cell_html(cell))
+    if not cell.recorded and cell.run is not None:
+        _open_in_explore(cell)
     live = [job.cell(v, column) for v in job.versions for column in job.columns]
     kept = [c for row in summary(recorded_cells(job.case)).cells for c in row]
     others = {_name(c): c for c in (*live, *kept) if c is not None and c is not cell}
@@ -125,6 +131,19 @@ def _chosen_cell(job: MatrixJob) -> None:
         st.html(f"<p>{text(said)}</p>{cell_html(other)}")
     shown = [(f"ran on {_name(c)}", c.run) for c in (cell, other) if c is not None]
     _graphs(job, [(name, run) for name, run in shown if run is not None])
+
+
+def _open_in_explore(cell: Cell) -> None:
+    """Trace, reproducer and report of this very run are on the page Explore."""
+    if st.button("Trace and reproduce it in Explore"):
+        state = current()
+        levels = dict.fromkeys(("ORT_DISABLE_ALL", cell.column.level))
+        installed = cell.version == store.installed_version()
+        quantprecision = dict(cell.column.entries).get(QUANTPRECISION) == "1"
+        version = "" if installed else cell.version
+        state.set(Settings(tuple(levels), cell.column.cpu, quantprecision, version))
+        leave()  # the navigation drops the query: what the session holds is meant
+        st.switch_page("pages/explore.py")
 
 
 def _name(cell: Cell) -> str:

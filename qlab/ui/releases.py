@@ -13,8 +13,8 @@ from qlab.gallery import gallery_name
 from qlab.matrix import Cell, Column, columns
 from qlab.runtimes import store, versions
 from qlab.summary import Summary
-from qlab.ui.matrix_job import MatrixJob
-from qlab.ui.matrix_view import JOB, drawn, forget_pick, picked_cell
+from qlab.ui.matrix_job import JOB, MatrixJob
+from qlab.ui.matrix_view import drawn, forget_pick, picked_cell
 from qlab.ui.state import Explored
 from qlab.views.address import QUANTPRECISION
 from qlab.views.markup import source_link, text
@@ -56,7 +56,7 @@ def run_live(job: MatrixJob, found: Summary) -> None:
     alike = all({c.cpu for c in group} == every for group in found.columns)
     cpus = () if alike else tuple(c for c in emulated_cpus() if c in every)
     install = store.may_install()
-    _start(job, rows, ("this", *cpus), install=install)
+    _start(job, rows, ("this", *cpus), searched=_searched(install=install), install=install)
 
 
 def recorded_ends(found: Summary) -> tuple[str, ...]:
@@ -169,6 +169,10 @@ def _chosen(preset: str, release: str, *, install: bool) -> tuple[tuple[str, ...
         "latest": lambda: versions.newest_of_minors(also=here),
         "around": lambda: versions.around(versions.checked(release), also=here),
     }[preset]()
+    return rows, _searched(install=install)
+
+
+def _searched(*, install: bool) -> tuple[str, ...]:
+    here = store.versions_here()
     newest = max((*versions.RELEASES, *here), key=versions.key)
-    between = versions.between(versions.OLDEST_SEARCHED, newest, here)
-    return rows, between if install else here
+    return versions.between(versions.OLDEST_SEARCHED, newest, here) if install else here

@@ -1,16 +1,19 @@
 """Reports and exports for the pages: run once for each case and setting, shared by all sessions, bounded."""
 
+import dataclasses
 import hashlib
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import streamlit as st
 
+from qlab import history, recorded
 from qlab.case import Case
 from qlab.export.archive import Export, export
 from qlab.qtypes import dtype_name
 from qlab.report import Report
 from qlab.session import run
+from qlab.ui.matrix_job import JOB, MatrixJob
 from qlab.views.address import Settings
 
 # One script is verified at a time: it takes three processes, and edits come first.
@@ -39,7 +42,23 @@ def key_of(case: Case, settings: Settings) -> str:
 @st.cache_resource(max_entries=64, show_spinner="Running the engines …")
 def report_of(key: str, _case: Case, _settings: Settings) -> Report:
     """The report of a case. Raises QlabError, as `run`."""
-    return run(_case, levels=_settings.levels, entries=_settings.entries, cpu=_settings.cpu)
+    return run(
+        _case,
+        levels=_settings.levels,
+        entries=_settings.entries,
+        cpu=_settings.cpu,
+        version=_settings.version,
+    )
+
+
+def with_elsewhere(report: Report) -> Report:
+    """The report with what the session has found on the page Versions; else with what was recorded of its case."""
+    job: MatrixJob | None = st.session_state.get(JOB)
+    if job is not None and job.case is report.case and job.found is not None:
+        said = history.elsewhere(job.found)
+    else:
+        said = recorded.elsewhere(report.case)
+    return dataclasses.replace(report, elsewhere=said)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -8,6 +8,7 @@ from qlab.engines.results import LEVELS
 from qlab.errors import QlabError
 from qlab.formats.load import case_from_bytes
 from qlab.gallery import gallery_case, gallery_name, gallery_names
+from qlab.runtimes import store
 from qlab.ui.state import Explored
 from qlab.views.address import Settings
 
@@ -89,10 +90,20 @@ def _settings(state: Explored) -> None:
     def change() -> None:
         chosen = st.session_state["levels"]
         levels = tuple(level for level in LEVELS if level in chosen) or settings.levels
-        state.set(Settings(levels, st.session_state["cpu"], st.session_state["quantprecision"]))
+        version = st.session_state["release"]
+        state.set(
+            Settings(
+                levels,
+                st.session_state["cpu"],
+                st.session_state["quantprecision"],
+                "" if version == store.installed_version() else version,
+            )
+        )
 
     st.session_state["levels"] = list(settings.levels)
     st.session_state["cpu"] = settings.cpu
+    shown = settings.version or store.installed_version()
+    st.session_state["release"] = shown
     st.session_state["quantprecision"] = settings.quantprecision
     st.pills(
         "Graph optimization levels",
@@ -101,6 +112,14 @@ def _settings(state: Explored) -> None:
         key="levels",
         on_change=change,
         format_func=lambda level: level.removeprefix("ORT_"),
+    )
+    here = dict.fromkeys((*reversed(store.versions_here()), shown))
+    st.selectbox(
+        "ONNX Runtime",
+        tuple(here),
+        key="release",
+        on_change=change,
+        help="The releases on this machine; the page Versions installs others.",
     )
     cpus = dict.fromkeys(("this", *emulated_cpus(), settings.cpu))
     st.selectbox(

@@ -36,7 +36,17 @@ def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
         export, name = made[0], SCRIPT if shown == "Script" else TEST
         st.html(f'<p class="q-hint">Script {text(export.sentence)}.</p>')
         if name in export.files:
+            _command(export)
             _file(name, export.files[name].decode())
+
+
+def _command(export: Export) -> None:
+    """The line that runs the script on the release that the report is about; was it run so?"""
+    ran = export.verification is not None and export.verification.by_uv
+    how = "By this command" if ran else "On any machine with uv (here it was run by this Python)"
+    st.html(
+        f'<p class="q-hint">{how}:</p><pre class="q-code" tabindex="0">{text(export.command)}</pre>'
+    )
 
 
 def _report(export: Export) -> None:

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from qlab.errors import CaseError, QlabError
-from qlab.history import Versions, versions_of
+from qlab.history import Versions, elsewhere, versions_of
 from qlab.matrix import Cell, Column, Matrix, columns
+from qlab.report import Report
 from qlab.runtimes import store, versions
 
 PRESETS = "installed, latest (the newest of each of the last five minor releases), around:VERSION"
@@ -89,6 +90,15 @@ def command(
 
         say(versions_text(case, found))
     return status
+
+
+def search(report: Report, timeout: float) -> tuple[str, ...]:
+    """What a report says of other releases, levels and passes: found by running them now."""
+    install = store.may_install()
+    matrix = Matrix(report.case, timeout=timeout, install=install, progress=_progress)
+    among = searched(versions.OLDEST_SEARCHED, None, install=install)
+    found = versions_of(matrix, [report.ort_runs[-1].version], columns(), searched=among)
+    return elsewhere(found)
 
 
 def rows(preset: str | None, named: Sequence[str] | None, *, install: bool) -> tuple[str, ...]:

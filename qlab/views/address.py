@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from qlab.case import Case
 from qlab.engines.pool import CPUS
 from qlab.engines.results import LEVELS
-from qlab.errors import CaseError
+from qlab.errors import CaseError, QlabError
 from qlab.formats.share_link import LINK_LIMIT, pack, unpack
 from qlab.gallery import DEFAULT, gallery_case, gallery_name, gallery_names
+from qlab.runtimes.store import installed_version
+from qlab.runtimes.versions import checked
 from qlab.trace import Index
 
 QUANTPRECISION = "session.x64quantprecision"
@@ -22,12 +24,14 @@ class Settings:
 
     Attributes:
         levels: graph optimization levels. cpu: ``this``, or an emulated one.
+        version: the release; "" is the installed one.
         quantprecision: the session entry session.x64quantprecision is "1".
     """
 
     levels: tuple[str, ...] = DEFAULT_LEVELS
     cpu: str = "this"
     quantprecision: bool = False
+    version: str = ""
 
     @property
     def entries(self) -> dict[str, str]:
@@ -68,6 +72,8 @@ def to_query(address: Address) -> dict[str, str]:
         query["cpu"] = settings.cpu
     if settings.quantprecision:
         query[QUANTPRECISION] = "1"
+    if settings.version:
+        query["release"] = settings.version
     if address.pick is not None:
         query["element"] = f"{address.pick.output}:{','.join(str(i) for i in address.pick.index)}"
         if address.pick.source:
@@ -107,7 +113,20 @@ def _settings(query: Mapping[str, str]) -> Settings:
     cpu = query.get("cpu", "this")
     if cpu not in CPUS:
         raise CaseError(f"the link asks for the CPU {cpu[:40]!r}; there are {', '.join(CPUS)}")
-    return Settings(tuple(dict.fromkeys(levels)), cpu, query.get(QUANTPRECISION) == "1")
+    return Settings(
+        tuple(dict.fromkeys(levels)), cpu, query.get(QUANTPRECISION) == "1", _release(query)
+    )
+
+
+def _release(query: Mapping[str, str]) -> str:
+    """The release that the link asks for; "" for the installed one."""
+    if "release" not in query:
+        return ""
+    try:
+        version = checked(query["release"])
+    except QlabError as error:
+        raise CaseError(f"the link asks for a release that there is not: {error}") from None
+    return "" if version == installed_version() else version
 
 
 def _pick(query: Mapping[str, str]) -> Pick | None:
@@ -130,5 +149,7 @@ def command(address: Address, verb: str = "run") -> str:
         parts += [f"--level {level}" for level in settings.levels]
     if settings.cpu != "this":
         parts.append(f"--cpu {settings.cpu}")
+    if settings.version:
+        parts.append(f"--runtime {settings.version}")
     parts += [f"--entry {key}={value}" for key, value in settings.entries.items()]
     return " ".join(parts)

@@ -76,7 +76,7 @@ def recorded(cells: Sequence[Cell]) -> list[str]:
 def places(cells: Sequence[Cell]) -> str:
     """``2026-12-02: avx2 on Haswell, emulated by qemu; …``."""
     by_date: dict[str, list[str]] = {}
-    for c in sorted({(c.recorded, c.column.cpu) for c in cells}):
+    for c in dict.fromkeys((c.recorded, c.column.cpu) for c in cells):
         date, _, machine = c[0].partition(", ")
         by_date.setdefault(date, []).append(f"{c[1]} on {machine}")
     return "; ".join(f"{date}: {'; '.join(machines)}" for date, machines in by_date.items())

@@ -48,7 +48,7 @@ def test_an_edit_shows_its_result_and_a_link_opens_it_elsewhere(open_page, addre
     wait_for_headline(page, "is right")
     expect_value(page, "A[0,0,0,0] int8", "-9")
     page.wait_for_function("location.search.includes('case=')")
-    other = open_page(page.url)
+    other = open_page(page.evaluate("location.href"))
     expect_value(other, "A[0,0,0,0] int8", "-9")
     assert headline(other) == headline(page)
 
@@ -86,7 +86,7 @@ def test_a_cell_is_chosen_by_click_and_by_keys_and_stands_in_the_link(open_page,
     page.keyboard.press("Enter")
     page.get_by_text("Trace of Y[1,1]").wait_for()
     assert parse_qs(urlsplit(page.url).query)["element"] == ["Y:1,1"]
-    other = open_page(page.url)
+    other = open_page(page.evaluate("location.href"))
     other.get_by_text("Trace of Y[1,1]").wait_for()
     other.get_by_label("Element to trace").fill("2,2")
     other.get_by_label("Element to trace").press("Enter")
