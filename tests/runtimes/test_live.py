@@ -1,5 +1,6 @@
 """Real installs, where the package index can be reached: set QLAB_REQUIRE_NETWORK=1 to fail where it cannot."""
 
+import dataclasses
 import os
 
 import numpy as np
@@ -9,7 +10,7 @@ from qlab.bisection import bisect
 from qlab.engines.pool import end_workers
 from qlab.export.archive import export
 from qlab.gallery import gallery_case
-from qlab.history import versions_of
+from qlab.history import elsewhere, versions_of
 from qlab.matrix import Column, Matrix, columns
 from qlab.runtimes import store
 from qlab.runtimes.installer import InstallError
@@ -64,9 +65,18 @@ def test_the_pass_that_ignores_the_bias_scale():
 
 
 def test_the_script_is_run_on_the_release_that_the_report_is_about():
-    report = run(gallery_case("qdq-conv-bias-scale"), version=OLD)
+    case = gallery_case("qdq-conv-bias-scale")
+    report = run(case, version=OLD)
     assert report.ort_explained is True
-    made = export(report, times=1)
+    found = versions_of(Matrix(case), [OLD], columns(), searched=(OLD, FIRST_RIGHT))
+    said = elsewhere(found)
+    assert said[0].startswith(f"At ORT_ENABLE_ALL: mended in {FIRST_RIGHT}: last bad {OLD} (12 of")
+    assert any("EXTENDED, ALL" in sentence and OLD in sentence for sentence in said)
+    assert any("QDQSelectorActionTransformer switched off" in sentence for sentence in said)
+    made = export(dataclasses.replace(report, elsewhere=said), times=1)
+    assert made.command.startswith("uv run ")
+    assert made.verification.by_uv
+    assert "mended in" in made.files["report.md"].decode()
     assert made.sentence == f"ran 1 of 1 times on onnxruntime {OLD}, difference reproduced"
     assert (
         f"uv run --no-project --python 3.11 --with onnxruntime=={OLD}"

@@ -55,6 +55,27 @@ def test_a_search_among_what_is_here(capsys, tmp_path, monkeypatch):
     assert f"Run: 1 of the 1 releases from {HERE} to {HERE}." in out
 
 
+def test_a_search_compares_with_a_chosen_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("QLAB_CACHE", str(tmp_path))
+    arguments = (CASE, "--no-install", "--level", "ALL")
+    _, out, _ = qlab(capsys, *arguments, "--than", f"{HERE}:DISABLE_ALL")
+    assert f"In every release that was run it gives other codes than {HERE} ORT_DISABLE_ALL." in out
+    _, out, _ = qlab(capsys, *arguments, "--than", HERE)
+    assert f"In no release that was run it gives other codes than {HERE} ORT_ENABLE_ALL." in out
+
+
+def test_what_was_recorded_is_said_to_be(capsys):
+    arguments = ("qlinearadd-off-by-one", "--runtime", HERE, "--no-search")
+    _, out, _ = qlab(capsys, *arguments)
+    live, recorded = out.split("Recorded earlier, not run now:")
+    assert "1.15.0" not in live
+    assert "1.15.0 – 1.32.0" in recorded
+    assert "arm64 on ARM64 max, emulated by qemu" in recorded
+    found = json.loads(qlab(capsys, *arguments, "--json")[1])
+    assert {cell["recorded"] for cell in found["cells"]} == {""}
+    assert "" not in {cell["recorded"] for cell in found["recorded"]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -65,6 +86,9 @@ def test_a_search_among_what_is_here(capsys, tmp_path, monkeypatch):
         (["--level", "9"], "--level 9: there is no such level"),
         (["--entry", "x"], "--entry x: write KEY=VALUE"),
         (["--runtime", "1.99.0", "--no-install", "--no-search"], "nothing could be run: onnxruntime 1.99.0 is not"),
+        (["--than", "1.2"], "'1.2' is no release"),
+        (["--than", "1.26.0:9"], "--than 9: there is no such level"),
+        (["--than", "1.26.0:ALL:z80"], "--than 1.26.0:ALL:z80: write VERSION[:LEVEL[:CPU]]"),
         (["--predicate", "odd"], "invalid choice: 'odd'"),
     ],
 )  # fmt: skip
