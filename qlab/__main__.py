@@ -319,7 +319,7 @@ def _than(given: str | None, level: str) -> Any:
     version, *rest = given.split(":")
     if len(rest) > 2 or (len(rest) == 2 and rest[1] not in CPUS):
         raise CaseError(f"--than {given}: write VERSION[:LEVEL[:CPU]]; CPUs are {', '.join(CPUS)}")
-    at = _level(rest[0], "--than") if rest else level
+    at = _level(rest[0], "--than") if rest and rest[0] else level
     return checked(version), Column(at, rest[1] if len(rest) == 2 else "this")
 
 
@@ -328,7 +328,9 @@ def _export(options: argparse.Namespace) -> int:
     from qlab.recorded import elsewhere
 
     report = _report(options)
-    said = versions.search(report, options.timeout) if options.search else elsewhere(report.case)
+    said = elsewhere(report.case)
+    if options.search:
+        said = (*versions.search(report, options.timeout), *said)
     report = dataclasses.replace(report, elsewhere=said)
     written, made = write_export(report, options.out)
     if options.json:

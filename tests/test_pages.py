@@ -1,5 +1,6 @@
 """Every page by Streamlit's AppTest: it runs, shows what it should, and survives what a person may ask of it."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from qlab.engines.results import RunStatus
 from qlab.formats.case_json import case_to_json
 from qlab.formats.share_link import pack
 from qlab.gallery import gallery_case, gallery_names
-from qlab.ui.running import export_of, key_of, report_of
+from qlab.recorded import elsewhere
+from qlab.ui.running import export_key, export_of, key_of, report_of
 from qlab.views.address import TOO_LONG
 from qlab.views.editing import with_text
 
@@ -212,7 +214,9 @@ def test_every_file_is_shown_once_its_script_has_run():
     page = opened()
     case, settings = state(page).address.case, state(page).address.settings
     key = key_of(case, settings)
-    made, _ = export_of(key, report_of(key, case, settings)).result(90)
+    report = report_of(key, case, settings)
+    report = dataclasses.replace(report, elsewhere=elsewhere(case))
+    made, _ = export_of(export_key(key, report), report).result(90)
     assert made.verification is not None
     assert made.verification.ok
     state(page).changed -= 10

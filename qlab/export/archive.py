@@ -16,6 +16,7 @@ from qlab.formats.case_json import case_to_json
 from qlab.formats.onnx_test_case import folder_files
 from qlab.formats.report_json import report_to_json
 from qlab.report import Report
+from qlab.runtimes.store import installed_version
 
 SCRIPT = "reproduce.py"
 TEST = "test_regression.py"
@@ -24,9 +25,9 @@ reproduce.py        on the release that it is about: @RUN@
 reproduce.py        prints expected and actual; exit status 1 while the difference is there, 0 when it is not
 test_regression.py  the same as a test: pytest test_regression.py
 report.md           an issue in the shape of onnxruntime's form: @COMMAND@
-case.json           the case: python -m qlab run case.json
+case.json           the case: python -m qlab run case.json@RUNTIME@
 model.onnx, test_data_set_0/  the model with inputs and expected outputs, in ONNX's own layout
-results.json        what ran, with versions and CPU: python -m qlab run case.json --json
+results.json        what ran, with versions and CPU: python -m qlab run case.json@RUNTIME@ --json
 """
 
 
@@ -100,7 +101,10 @@ def export(report: Report, times: int = 3) -> Export:
 
 def _readme(report: Report, issue: IssueText, *, with_script: bool) -> str:
     command = script_command(report)
-    lines = README.replace("@COMMAND@", issue.command).replace("@RUN@", command).splitlines()
+    version = report.ort_runs[-1].version if report.ort_runs else ""
+    runtime = f" --runtime {version}" if version not in ("", installed_version()) else ""
+    text = README.replace("@RUNTIME@", runtime).replace("@RUN@", command)
+    lines = text.replace("@COMMAND@", issue.command).splitlines()
     kept = (line for line in lines if with_script or not line.startswith((SCRIPT, TEST)))
     return "".join(f"{line}\n" for line in kept)
 

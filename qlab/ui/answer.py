@@ -13,7 +13,7 @@ from qlab.export.archive import Export
 from qlab.formats.case_json import case_to_json
 from qlab.report import Report
 from qlab.ui import parts
-from qlab.ui.running import export_of, report_of, with_elsewhere
+from qlab.ui.running import export_key, export_of, report_of, with_elsewhere
 from qlab.ui.state import Explored
 from qlab.views import verdict as views
 from qlab.views.address import TOO_LONG, command, to_query
@@ -63,7 +63,7 @@ def actions(state: Explored, report: Report, key: str) -> Made | None:
     """Link, reproducer, report, command. Returns the exports where they are ready."""
     query = to_query(state.address)
     report = with_elsewhere(report)
-    key = f"{key} {hash(report.elsewhere)}"
+    key = export_key(key, report)
     made: Made | None = None
     with st.container(key="actions", horizontal=True, vertical_alignment="center"):
         if query.get("case") == TOO_LONG:

@@ -52,13 +52,17 @@ def report_of(key: str, _case: Case, _settings: Settings) -> Report:
 
 
 def with_elsewhere(report: Report) -> Report:
-    """The report with what the session has found on the page Versions; else with what was recorded of its case."""
+    """The report with what the session has found on the page Versions, and what was recorded of its case."""
     job: MatrixJob | None = st.session_state.get(JOB)
+    said = recorded.elsewhere(report.case)
     if job is not None and job.case is report.case and job.found is not None:
-        said = history.elsewhere(job.found)
-    else:
-        said = recorded.elsewhere(report.case)
+        said = (*history.elsewhere(job.found), *said)
     return dataclasses.replace(report, elsewhere=said)
+
+
+def export_key(key: str, report: Report) -> str:
+    """The report's key, with what it says of other releases."""
+    return f"{key} {hash(report.elsewhere)}"
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

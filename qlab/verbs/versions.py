@@ -93,11 +93,14 @@ def command(
 
 
 def search(report: Report, timeout: float) -> tuple[str, ...]:
-    """What a report says of other releases, levels and passes: found by running them now."""
+    """What a report says of other releases, levels and passes: found by running them now, on the report's CPU."""
+    run = report.ort_runs[-1]
+    cpu = run.cpu if run.emulated and run.cpu else "this"
+    among_columns = columns(cpus=(cpu,), entries=(run.config.entries,))
     install = store.may_install()
     matrix = Matrix(report.case, timeout=timeout, install=install, progress=_progress)
     among = searched(versions.OLDEST_SEARCHED, None, install=install)
-    found = versions_of(matrix, [report.ort_runs[-1].version], columns(), searched=among)
+    found = versions_of(matrix, [run.version], among_columns, searched=among)
     return elsewhere(found)
 
 
