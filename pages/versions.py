@@ -1,5 +1,6 @@
 """Which ONNX Runtime release, optimization level, pass or CPU changes the result?"""
 
+from qlab.ui.answer import banner
 from qlab.ui.entry import ensure_entry
 from qlab.ui.parts import style
 from qlab.ui.releases import releases
@@ -10,5 +11,6 @@ style()
 leave()  # coming from another page, the navigation has dropped the query
 state = current()
 save(state)
+banner(state)
 releases(state)
 leave()

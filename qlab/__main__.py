@@ -190,7 +190,7 @@ def _report(options: argparse.Namespace) -> Any:
     from qlab.session import run
 
     levels = [_level(name) for name in options.level or ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")]
-    _check_timeout(options.timeout)
+    check_timeout(options.timeout)
     return run(
         load_case(options.case),
         levels=tuple(dict.fromkeys(levels)),
@@ -201,7 +201,8 @@ def _report(options: argparse.Namespace) -> Any:
     )
 
 
-def _check_timeout(seconds: float) -> None:
+def check_timeout(seconds: float) -> None:
+    """Raises CaseError where it is no time that a request may take."""
     if not 0 < seconds <= LONGEST:
         raise CaseError(f"--timeout {seconds:g} must be above 0 and at most {LONGEST:,} seconds")
 
@@ -302,7 +303,7 @@ def _rewriting(report: Any, graph: str, output: str) -> str:
 def _versions(options: argparse.Namespace) -> int:
     from qlab.engines.results import LEVELS
 
-    _check_timeout(options.timeout)
+    check_timeout(options.timeout)
     levels = tuple(dict.fromkeys(_level(name) for name in options.level or LEVELS))
     entries = [_entries([entry]) for entry in options.entry]
     return versions.command(options, levels, entries, _than(options.than, levels[-1]))
@@ -318,9 +319,15 @@ def _than(given: str | None, level: str) -> Any:
         return None
     version, *rest = given.split(":")
     if len(rest) > 2 or (len(rest) == 2 and rest[1] not in CPUS):
-        raise CaseError(f"--than {given}: write VERSION[:LEVEL[:CPU]]; CPUs are {', '.join(CPUS)}")
-    at = _level(rest[0], "--than") if rest and rest[0] else level
-    return checked(version), Column(at, rest[1] if len(rest) == 2 else "this")
+        raise CaseError(
+            f"--than {given[:40]}: write VERSION[:LEVEL[:CPU]]; CPUs are {', '.join(CPUS)}"
+        )
+    at = _level(rest[0][:40], "--than") if rest and rest[0] else level
+    try:
+        version = checked(version)
+    except QlabError as error:
+        raise CaseError(f"--than: {error}") from None
+    return version, Column(at, rest[1] if len(rest) == 2 else "this")
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from qlab.compare import Comparison
 from qlab.engines.results import EngineRun, RunStatus
 from qlab.errors import TraceError
 from qlab.graph import same_outputs
+from qlab.matrix import Column
 from qlab.reference import Reference
 from qlab.schemes.ort_cpu import CPUS, OrtCpu
 from qlab.trace import Trace, trace
@@ -14,9 +15,14 @@ from qlab.trace import Trace, trace
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
-    """What ort_cpu computes for one class of CPU on the graph that ran here. Predicted, not run."""
+    """What ort_cpu computes for one class of CPU on the graph that ran here. Predicted, not run.
+
+    Attributes:
+        of: the release, level and session entries whose graph it is: ``1.32.0 ORT_ENABLE_ALL``.
+    """
 
     cpu: str
+    of: str
     trace: Trace
     comparisons: tuple[Comparison, ...]
 
@@ -29,6 +35,8 @@ def predictions(case: Case, run: EngineRun, reference: Reference) -> tuple[Predi
     """
     if run.graph is None or run.status is not RunStatus.OK or not run.repeatable:
         return ()
+    column = Column(run.config.level, entries=tuple(run.config.entries.items()))
+    of = f"{run.version} {column.label}"
     found = []
     for cpu in CPUS:
         try:
@@ -37,7 +45,9 @@ def predictions(case: Case, run: EngineRun, reference: Reference) -> tuple[Predi
             return ()
         if any(node.opaque for node in traced.nodes):
             return ()
-        found.append(Prediction(cpu, traced, reference.compare(f"ort_cpu ({cpu})", traced.outputs)))
+        found.append(
+            Prediction(cpu, of, traced, reference.compare(f"ort_cpu ({cpu})", traced.outputs))
+        )
     here = next((p for p in found if p.cpu == run.cpu), None)
     explained = here is not None and same_outputs(here.trace.outputs, run.outputs)
     return tuple(found) if explained else ()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from qlab.bisection import History, bisect
 from qlab.cpus import Prediction, predictions
 from qlab.engines.results import RunStatus
+from qlab.errors import QlabError
 from qlab.matrix import Cell, Column, Matrix
 from qlab.passes import PassSearch, which_pass
 from qlab.recorded import recorded_cells
@@ -41,8 +42,9 @@ def elsewhere(found: Versions) -> tuple[str, ...]:
     """What a report says of it: since when, at which levels and on which CPUs, by which pass; one sentence each."""
     said = []
     if found.history is not None:
-        for sentence in found.history.sentences[:-1]:
-            said.append(f"At {found.searched_at}: {sentence[0].lower()}{sentence[1:]}")
+        *found_words, counted = found.history.sentences
+        said += [f"At {found.searched_at}: {w[0].lower()}{w[1:]}" for w in found_words]
+        said.append(counted)
     said += [f"Run here, {sentence}" for sentence in sentences(found.cells)]
     if found.passes is not None and found.passes.differs:
         said.append(f"{found.passes.optimized.version}: {found.passes.sentence}")
@@ -50,7 +52,8 @@ def elsewhere(found: Versions) -> tuple[str, ...]:
     good = [p.cpu for p in found.predicted if p.cpu not in bad]
     if bad and good:
         said.append(
-            f"Predicted, not run: {', '.join(bad)} differ; {', '.join(good)} equal exact arithmetic."
+            f"Predicted for {found.predicted[0].of}, not run: {', '.join(bad)} differ; "
+            f"{', '.join(good)} equal exact arithmetic."
         )
     return tuple(said)
 
@@ -72,15 +75,21 @@ def versions_of(
         searched: releases to search, oldest first; () for no search. It is made at the last column of this CPU.
         than: release and column of the run that the predicate "changed" compares with; None: the newest release's.
         on_cell: called with each cell as it comes.
+
+    Raises:
+        QlabError: the run of ``than`` cannot be made here.
     """
     native = [c for c in columns if c.cpu == "this" and not c.entries] or list(columns)
     history = None
+    compared = matrix.cell(*than) if than is not None else None
+    if compared is not None and compared.run is None and not matrix.stop.is_set():
+        raise QlabError(f"there is nothing to compare with: {compared.message}")
     if searched and native:
         history = bisect(
             searched,
             lambda version: matrix.cell(version, native[-1]),
             predicate=predicate,
-            than=matrix.cell(*than) if than is not None else None,
+            than=compared,
             first=(*rows, *changes(recorded_cells(matrix.case), native[-1].level)),
             progress=on_cell,
         )

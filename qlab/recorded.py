@@ -2,11 +2,13 @@
 
 import dataclasses
 import functools
+import logging
 from importlib import resources
 
 from qlab.case import Case
 from qlab.compare import Comparison
 from qlab.engines.results import RunStatus
+from qlab.errors import CaseError
 from qlab.formats.recording_json import RecordedRun, recording_from_json
 from qlab.gallery import gallery_case, gallery_name
 from qlab.matrix import Cell, Column
@@ -15,6 +17,7 @@ from qlab.report import run_label
 from qlab.schemes.ort_cpu import CPUS
 from qlab.summary import sentences
 
+_log = logging.getLogger(__name__)
 FOLDER = "recorded"
 
 
@@ -24,7 +27,11 @@ def recorded_runs(name: str) -> tuple[RecordedRun, ...]:
     file = resources.files("qlab.gallery") / FOLDER / f"{name}.json"
     if not file.is_file():
         return ()
-    return recording_from_json(file.read_text(encoding="utf-8"), gallery_case(name))
+    try:
+        return recording_from_json(file.read_bytes(), gallery_case(name))
+    except CaseError as error:
+        _log.warning("%s: %s", file, error)  # the case itself runs without what was recorded
+        return ()
 
 
 def recorded_cells(case: Case) -> tuple[Cell, ...]:
@@ -59,4 +66,6 @@ def elsewhere(case: Case) -> tuple[str, ...]:
     """What a report says of recorded runs, one sentence each; () where there are none."""
     cells = recorded_cells(case)
     dates = sorted({c.recorded.partition(",")[0] for c in cells})
-    return tuple(f"Recorded {dates[-1]}, {sentence}" for sentence in sentences(cells))
+    return tuple(
+        f"Recorded {dates[-1]} without session entries, {sentence}" for sentence in sentences(cells)
+    )

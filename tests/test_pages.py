@@ -71,13 +71,25 @@ def test_a_packed_case_is_opened_and_kept_in_the_address():
 
 
 @pytest.mark.parametrize(
-    "query", [{"case": "x"}, {"gallery": "x"}, {"cpu": "z80"}, {"case": TOO_LONG}]
+    "query", [{"case": "x"}, {"gallery": "x"}, {"case": "x", "cpu": "z80"}, {"case": TOO_LONG}]
 )
 def test_a_damaged_link_is_a_banner_above_the_default_case(query):
     page = opened(**query)
     assert not page.exception
     assert "**not** the case that was linked" in page.warning[0].value
     assert "exact arithmetic has −87" in html(page)
+
+
+@pytest.mark.parametrize("query", [{"cpu": "z80"}, {"release": "1.26.0;rm"}, {"levels": "9"}])
+def test_a_damaged_setting_keeps_the_case_and_is_said(query):
+    page = opened(gallery="qlinearadd-minus-112", **query)
+    assert not page.exception
+    assert state(page).address.case is gallery_case("qlinearadd-minus-112")
+    assert "The case is the one that was linked, with the usual settings" in page.warning[0].value
+    page = opened(gallery="qlinearadd-minus-112", **query)
+    page.switch_page("pages/versions.py").run()
+    assert not page.exception
+    assert len(page.warning) == 1
 
 
 def test_an_element_that_is_not_there_is_said():

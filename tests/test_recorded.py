@@ -157,16 +157,25 @@ def test_what_is_written_is_read_again(name):
         assert (a.machine, a.date) == (b.machine, b.date)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"qlab_recording": 2}', '{"qlab_recording": 1, "case": 3}']
+WHOLE = recording_to_json(
+    gallery_case("qlinearadd-off-by-one"), recorded_runs("qlinearadd-off-by-one")
 )
-def test_a_damaged_recording_is_named(text):
-    case = gallery_case("qlinearadd-off-by-one")
-    if '"case": 3' in text:
-        assert recording_from_json(text, case) == ()
-        return
-    with pytest.raises(CaseError):
-        recording_from_json(text, case)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b"", b"[]", b"{}", b"\xff\xfe", b"[" * 200_000, b'{"qlab_recording": 2, "runs": {}}'),
+        *(b'{"qlab_recording": 1, "case": 3}', WHOLE.replace("avx2", "zzz").encode()),
+        *(WHOLE.replace("1.15.0", "1.x").encode(), WHOLE.replace("ORT_ENABLE_ALL", "NO").encode()),
+        WHOLE.replace('"results": [0, 0, 0, 0]', '"results": [-1, 0, 0, 0]').encode(),
+    ],
+    ids=range(11),
+)
+def test_a_damaged_recording_is_one_line(text):
+    with pytest.raises(CaseError) as error:
+        recording_from_json(text, gallery_case("qlinearadd-off-by-one"))
+    assert "\n" not in str(error.value)
 
 
 def test_nothing_recorded_is_live():

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest  # noqa: TID251
 from qlab.gallery import gallery_case
 from qlab.runtimes import store
 from qlab.ui.matrix_job import MatrixJob
-from qlab.views.versions_page import cell_html, difference_text, table_data
+from qlab.views.versions_page import answer_html, cell_html, difference_text, table_data
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 
@@ -106,3 +106,15 @@ def test_a_cell_that_has_not_come_is_waited_for():
     missing = matrix.cell("1.99.0", columns()[0])
     assert "one of them has no output" in difference_text(done, missing, matrix.reference)
     assert "runtimes add 1.99.0" in cell_html(missing)
+
+
+def test_a_stopped_matrix_says_how_far_it_came():
+    from qlab.history import versions_of
+    from qlab.matrix import Matrix, columns
+
+    matrix = Matrix(gallery_case("qdq-conv-bias-scale"))
+    here = store.installed_version()
+    matrix.cell(here, columns()[0])
+    matrix.stop.set()
+    shown = answer_html(versions_of(matrix, [here], columns()))
+    assert "Stopped after 1 of 4 runs. The one run agrees with exact arithmetic." in shown

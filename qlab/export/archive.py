@@ -110,9 +110,10 @@ def _readme(report: Report, issue: IssueText, *, with_script: bool) -> str:
 
 
 def script_command(report: Report) -> str:
-    """The line that runs the script on the release that the report is about, wherever uv is."""
-    version = report.ort_runs[-1].version
-    return shlex.join([*run_command(version), SCRIPT]) if version else f"python {SCRIPT}"
+    """The line that runs the script on the release that the report is about, wherever uv is; it needs that CPU too."""
+    run = report.ort_runs[-1]
+    command = shlex.join([*run_command(run.version), SCRIPT]) if run.version else f"python {SCRIPT}"
+    return f"{command}  # on a CPU of the class {run.cpu}" if run.emulated and run.cpu else command
 
 
 def _cpu(report: Report) -> str:

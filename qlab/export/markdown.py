@@ -82,7 +82,7 @@ def _reproduction(report: Report, verification: Verification | None, length: Len
         return f"{ran}As a regression test:\n\n{fence(regression_test(report), 'python')}"
     ran = f"The script {verification.sentence}.\n\n" if verification is not None else ""
     script = f"{ran}{fence(reproducer_script(report), 'python')}"
-    if length != "whole" or verification is None:
+    if length != "whole" or verification is None or not verification.endings:
         return script
     return f"{script}\n\nIt printed, on the machine named below:\n\n{fence(verification.output)}"
 

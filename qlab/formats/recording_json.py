@@ -8,11 +8,12 @@ from typing import Any
 
 from qlab.case import Case
 from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
-from qlab.errors import CaseError
+from qlab.errors import CaseError, QlabError
 from qlab.formats.case_json import case_from_json, case_to_document
 from qlab.formats.tensor_json import tensor_from_json, tensor_to_json
 from qlab.graph import Graph
-from qlab.runtimes.versions import key
+from qlab.runtimes.versions import checked, key
+from qlab.schemes.ort_cpu import CPUS
 
 VERSION = 1
 TEXTS = ("title", "source", "note", "expected")  # what a run does not depend on
@@ -67,7 +68,7 @@ def recording_to_json(case: Case, runs: Iterable[RecordedRun]) -> str:
     )
 
 
-def recording_from_json(text: str, case: Case) -> tuple[RecordedRun, ...]:
+def recording_from_json(text: str | bytes, case: Case) -> tuple[RecordedRun, ...]:
     """The recorded runs; () where they are of a case with other numbers.
 
     Raises:
@@ -75,17 +76,19 @@ def recording_from_json(text: str, case: Case) -> tuple[RecordedRun, ...]:
     """
     try:
         document = json.loads(text)
+        if any(cpu not in CPUS for cpu in document["runs"]):
+            raise CaseError(f"there are the CPUs {', '.join(CPUS)}")
         if document["qlab_recording"] != VERSION:
             raise CaseError(f"version {document['qlab_recording']!r}; this qlab reads {VERSION}")
         if document["case"] != case_digest(case):
             return ()
-        results = [_parsed(entry, case) for entry in document["results"]]
+        results = dict(enumerate(_parsed(entry, case) for entry in document["results"]))
         return tuple(
             RecordedRun(
                 dataclasses.replace(
                     results[position],
-                    version=version,
-                    config=SessionConfig(level),
+                    version=checked(version),
+                    config=SessionConfig(LEVELS[LEVELS.index(level)]),
                     cpu=cpu,
                     emulated=document["machines"][cpu]["emulated"],
                 ),
@@ -97,8 +100,11 @@ def recording_from_json(text: str, case: Case) -> tuple[RecordedRun, ...]:
             for level, position in zip(document["levels"], release["results"], strict=True)
             if position is not None
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise CaseError(f"no recording: {type(error).__name__} {error}") from None
+    except CaseError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, QlabError) as error:
+        words = " ".join(f"{type(error).__name__} {error}".split())
+        raise CaseError(f"is no recording: {words[:120]}") from None
 
 
 def case_digest(case: Case) -> str:

@@ -42,6 +42,7 @@ def versions_to_json(case: Case, found: Versions) -> dict[str, Any]:
         "predicted": [
             {
                 "cpu": p.cpu,
+                "of": p.of,
                 "equal": all(c.equal for c in p.comparisons),
                 "outputs": {k: tensor_to_json(v) for k, v in p.trace.outputs.items()},
             }

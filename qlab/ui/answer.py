@@ -25,10 +25,16 @@ _log = logging.getLogger(__name__)
 
 
 def banner(state: Explored) -> None:
-    """Say so where the case is not the one that the link asked for."""
-    if state.banner:
+    """Say so where the case, or its settings, are not those that the link asked for."""
+    if not state.banner:
+        return
+    why = plain(state.banner.rstrip(".?"))
+    if state.linked:
+        words = f"The case is the one that was linked, with the usual settings: {why}."
+        st.warning(words, title="The link could not be read whole")
+    else:
         st.warning(
-            f"This is **not** the case that was linked, but the gallery's first one: {plain(state.banner)}.",
+            f"This is **not** the case that was linked, but the gallery's first one: {why}.",
             title="The link could not be opened",
         )
 

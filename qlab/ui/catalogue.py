@@ -17,7 +17,7 @@ from qlab.views.verdict import WORDS, operators, signed_numbers
 def catalogue(names: Sequence[str]) -> None:
     """Run every case once, with progress, and list them; a title opens its case in Explore."""
     st.html(
-        '<h1 class="q-h1">Gallery</h1><p class="q-hint">Cases in which quantized operators surprised people, run here and now.</p>'
+        '<h1 class="q-h1">Gallery</h1><p class="q-hint">Cases in which quantized operators surprised people, run here and now; what was recorded earlier says so.</p>'
     )
     rows = []
     progress = st.progress(0.0, "Running the cases …")

@@ -180,8 +180,8 @@ def _cpus(job: MatrixJob) -> None:
     if found is None or not found.predicted:
         return
     st.html(
-        '<h2 class="q-h2">Other CPUs <small>predicted by ort_cpu, which predicts the run on this CPU code for code; '
-        f"not run</small></h2>{predictions_html(found)}"
+        '<h2 class="q-h2">Other CPUs <small>predicted by ort_cpu for '
+        f"{text(found.predicted[0].of)}, where it predicts the run on this CPU code for code; not run</small></h2>{predictions_html(found)}"
     )
     lacking = []
     if not {"avx2", "sse"} & set(emulated_cpus()):

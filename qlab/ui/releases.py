@@ -40,8 +40,11 @@ def releases(state: Explored) -> None:
             job.stop()
         forget_pick()
         # What is here is run at once; nothing is installed unasked.
-        command = f"python -m qlab versions {_name(state)} --preset installed --no-search"
-        job = MatrixJob(case, store.versions_here(), columns(), command=command)
+        here = store.versions_here()
+        search = "" if len(here) > 1 else " --no-search"
+        command = f"python -m qlab versions {_name(state)} --preset installed{search} --no-install"
+        searched = _searched(install=False) if len(here) > 1 else ()
+        job = MatrixJob(case, here, columns(), searched=searched, command=command)
         st.session_state[JOB] = job
         job.wait(1.0)
     _settings(state, job)

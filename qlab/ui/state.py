@@ -11,7 +11,7 @@ from qlab.errors import CaseError
 from qlab.gallery import DEFAULT, gallery_case
 from qlab.trace import Index
 from qlab.ui import parts
-from qlab.views.address import Address, Pick, Settings, from_query, to_query
+from qlab.views.address import Address, Pick, Settings, case_of, from_query, to_query
 from qlab.views.editing import (
     Rejected,
     attribute_field,
@@ -32,7 +32,7 @@ class Explored:
     Attributes:
         query, saved: the address bar as it was last read or written, and what it stands for.
         rejected: field → what was typed there in vain.
-        banner: why the case is not the one that was asked for; "" where it is.
+        banner: what of the link could not be read; "" where all was. linked: the case is the one that it asks for.
         opened: the large tensor that is open as a table, "" for none.
         away: another page was shown since; the navigation drops the query then.
         answered: events of the editor so far: it is drawn anew after each, also where no value changed.
@@ -44,6 +44,7 @@ class Explored:
     saved: Address
     rejected: dict[str, Rejected] = dataclasses.field(default_factory=dict)
     banner: str = ""
+    linked: bool = True
     opened: str = ""
     away: bool = False
     answered: int = 0
@@ -95,10 +96,14 @@ def current() -> Explored:
 
 def _read(query: dict[str, str]) -> Explored:
     try:
-        address, banner = from_query(query), ""
+        address, banner, linked = from_query(query), "", True
     except CaseError as error:
-        address, banner = Address(gallery_case(DEFAULT)), str(error)
-    return Explored(address, query, address, banner=banner)
+        banner = str(error)
+        try:
+            address, linked = Address(case_of(query)), True
+        except CaseError:
+            address, linked = Address(gallery_case(DEFAULT)), False
+    return Explored(address, query, address, banner=banner, linked=linked)
 
 
 def save(state: Explored) -> None:

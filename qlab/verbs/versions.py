@@ -37,8 +37,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--predicate",
         choices=("wrong", "differs", "fails", "changed"),
-        default="wrong",
-        help="what is searched for over the releases: wrong (differs from exact or fails), differs, "
+        help="what is searched for over the releases: wrong (the default: differs from exact or fails), differs, "
         "fails, changed (gives other codes than the newest, or than --than)",
     )
     verb.add_argument(
@@ -64,6 +63,10 @@ def command(
     from qlab.formats.versions_json import versions_to_json
     from qlab.views.versions import versions_text
 
+    if than is not None and options.no_search:
+        raise CaseError("--than is what the search compares with: leave out --no-search")
+    if than is not None and options.predicate not in (None, "changed"):
+        raise CaseError(f"--than goes with --predicate changed, not {options.predicate}")
     case = load_case(options.case)
     install = store.may_install() and not options.no_install
     matrix = Matrix(case, timeout=options.timeout, install=install, progress=_progress)
@@ -76,7 +79,7 @@ def command(
             searched=()
             if options.no_search
             else searched(options.oldest, options.newest, install=install),
-            predicate="changed" if than is not None else options.predicate,
+            predicate="changed" if than is not None else options.predicate or "wrong",
             than=than,
             on_cell=_live,
         )
@@ -93,10 +96,11 @@ def command(
 
 
 def search(report: Report, timeout: float) -> tuple[str, ...]:
-    """What a report says of other releases, levels and passes: found by running them now, on the report's CPU."""
+    """What a report says of other releases, levels and passes: found by running them now, with the report's settings."""
     run = report.ort_runs[-1]
     cpu = run.cpu if run.emulated and run.cpu else "this"
-    among_columns = columns(cpus=(cpu,), entries=(run.config.entries,))
+    levels = [r.config.level for r in report.ort_runs]
+    among_columns = columns(levels, cpus=(cpu,), entries=(run.config.entries,))
     install = store.may_install()
     matrix = Matrix(report.case, timeout=timeout, install=install, progress=_progress)
     among = searched(versions.OLDEST_SEARCHED, None, install=install)

@@ -87,10 +87,11 @@ def from_query(query: Mapping[str, str]) -> Address:
     Raises:
         CaseError: the link is damaged; one line.
     """
-    return Address(_case(query), _settings(query), _pick(query))
+    return Address(case_of(query), _settings(query), _pick(query))
 
 
-def _case(query: Mapping[str, str]) -> Case:
+def case_of(query: Mapping[str, str]) -> Case:
+    """The case of a link, whatever else the link says. Raises CaseError."""
     if query.get("case") == TOO_LONG:
         raise CaseError(
             "the link holds no case: it was too large for an address; ask for its JSON file"

@@ -16,7 +16,7 @@ def strip_html(cells: Sequence[Cell]) -> str:
         return ""
     date = min(c.recorded.partition(",")[0] for c in cells)
     lines = "".join(_line(found, column) for column in range(len(found.columns)))
-    return f'<div class="q-strip"><p class="q-hint">Recorded {text(date)}, not run now</p>{lines}</div>'
+    return f'<div class="q-strip"><p class="q-hint">Recorded {text(date)} at {LEVEL}, not run now</p>{lines}</div>'
 
 
 def _line(found: Summary, column: int) -> str:

@@ -49,7 +49,7 @@ def versions_text(case: Case, found: Versions) -> str:
     if found.predicted:
         lines += [
             "",
-            "Other CPUs, predicted by ort_cpu (it predicts the run on this CPU code for code):",
+            f"Other CPUs, predicted by ort_cpu for {found.predicted[0].of} (it predicts the run on this CPU code for code):",
         ]
         lines += [
             f"  {p.cpu.ljust(5)}  {'= equal' if all(c.equal for c in p.comparisons) else '≠ ' + '; '.join(values_text(distinct(v)) for v in p.trace.outputs.values())}"

@@ -83,11 +83,18 @@ def answer_html(found: Versions) -> str:
     """The change and the pass, in sentences."""
     wrong = [c for c in found.cells if c.wrong]
     judged = [c for c in found.cells if c.wrong is not None]
+    every = len(found.rows) * len(found.columns)
     counted = (
         f"{len(wrong)} of {len(judged)} runs differ from exact arithmetic or fail."
         if wrong
+        else "The one run agrees with exact arithmetic."
+        if len(judged) == 1
         else f"All {len(judged)} runs agree with exact arithmetic."
+        if judged
+        else "No run could be judged."
     )
+    if len(found.cells) < every:
+        counted = f"Stopped after {len(found.cells)} of {every} runs. {counted}"
     sentences = list(found.history.sentences) if found.history is not None else [counted]
     if found.passes is not None:
         sentences.append(f"On {found.passes.optimized.version}: {found.passes.sentence}")

@@ -119,8 +119,6 @@ def test_the_script_is_run_before_it_is_offered_and_runs_elsewhere(open_page, ad
         "case=nonsense",
         "case=9.5c2ed97e.eNp1kE1vwjAMhv",
         "gallery=no-such-case",
-        "levels=ORT_EVERYTHING",
-        "element=..",
         "case=-",
     ],
 )
@@ -129,6 +127,13 @@ def test_a_damaged_link_says_so_and_that_this_is_another_case(open_page, address
     page.get_by_text("The link could not be opened").wait_for()
     assert page.get_by_text("case that was linked").is_visible()
     assert page.locator("h1").inner_text() == DEFAULT_TITLE
+
+
+@pytest.mark.parametrize("query", ["levels=ORT_EVERYTHING", "element=..", "release=1.26"])
+def test_a_damaged_setting_says_so_and_keeps_the_case(open_page, address, query):
+    page = open_page(f"{address}/?gallery=quantizelinear-half-even&{query}")
+    page.get_by_text("The link could not be read whole").wait_for()
+    assert page.locator("h1").inner_text() != DEFAULT_TITLE
 
 
 def test_the_gallery_opens_a_case_and_explore_keeps_its_own(open_page, address):

@@ -39,10 +39,30 @@ def test_what_cannot_be_recorded_is_said(tmp_path, capsys):
     assert main(["record", "no-such-case"]) == 2
     assert main(["record", NAME, "--runtime", "1.99.0", "--cpu", "this"]) == 2
     assert "runtimes add 1.99.0" in capsys.readouterr().err
+    for seconds in ("0", "nan", "inf", "-1"):
+        assert main(["record", NAME, "--timeout", seconds]) == 2
+        assert "must be above 0" in capsys.readouterr().err
+    assert main(["record", NAME, "--out", ""]) == 2
+    assert "no folder is named" in capsys.readouterr().err
+    (tmp_path / f"{NAME}.json").write_bytes(b"\xff")
+    assert main(["record", NAME, "--out", str(tmp_path)]) == 2
+    assert f"{NAME}.json: is no recording" in capsys.readouterr().err
+    (tmp_path / f"{NAME}.json").write_text(_source("quantizelinear-half-even"))
+    assert main(["record", NAME, "--out", str(tmp_path)]) == 2
+    assert "was recorded of a case with other numbers; remove it" in capsys.readouterr().err
     file = tmp_path / "file"
     file.write_text("")
     assert main(["record", NAME, "--cpu", "this", "--out", str(file)]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_run_that_timed_out_is_not_recorded(tmp_path, capsys):
+    arguments = ["record", NAME, "--cpu", "this", "--runtime", installed_version()]
+    assert main([*arguments, "--out", str(tmp_path), "--timeout", "0.000001"]) == 0
+    out, err = capsys.readouterr()
+    assert "0 runs of 1 case recorded" in out
+    assert "not recorded; --timeout gives it longer" in err
+    assert not (tmp_path / f"{NAME}.json").exists()
 
 
 def _source(name):

@@ -89,6 +89,10 @@ def test_what_was_recorded_is_said_to_be(capsys):
         (["--than", "1.2"], "'1.2' is no release"),
         (["--than", "1.26.0:9"], "--than 9: there is no such level"),
         (["--than", "1.26.0:ALL:z80"], "--than 1.26.0:ALL:z80: write VERSION[:LEVEL[:CPU]]"),
+        (["--than", "1.26.0", "--no-search"], "--than is what the search compares with: leave out --no-search"),
+        (["--than", "1.26.0", "--predicate", "fails"], "--than goes with --predicate changed, not fails"),
+        (["--than", "1.99.0", "--no-install"], "there is nothing to compare with: onnxruntime 1.99.0 is not"),
+        (["--than", ":"], "--than: '' is no release"),
         (["--predicate", "odd"], "invalid choice: 'odd'"),
     ],
 )  # fmt: skip
