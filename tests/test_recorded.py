@@ -187,4 +187,23 @@ def test_nothing_recorded_is_live():
             gallery_case("qlinearadd-off-by-one"), recorded_runs("qlinearadd-off-by-one")
         )
     )
-    assert document["machines"]["avx2"]["name"] == "Haswell, emulated by qemu"
+    names = {machine["name"] for machine in document["machines"]}
+    assert names >= {"Haswell, emulated by qemu", "ARM64 max, emulated by qemu"}
+
+
+def test_two_machines_of_one_class_keep_their_names():
+    case = gallery_case("qlinearadd-off-by-one")
+    before = [r for r in recorded_runs("qlinearadd-off-by-one") if r.run.cpu == "avx2"]
+    other = [
+        dataclasses.replace(
+            r,
+            machine="a real one",
+            date="2027-01-01",
+            run=dataclasses.replace(r.run, version="1.33.0", emulated=False),
+        )
+        for r in before[:4]
+    ]
+    again = recording_from_json(recording_to_json(case, [*before, *other]), case)
+    where = {r.run.version: (r.machine, r.date, r.run.emulated) for r in again}
+    assert where["1.33.0"] == ("a real one", "2027-01-01", False)
+    assert where["1.15.0"] == ("Haswell, emulated by qemu", "2026-12-02", True)

@@ -38,9 +38,12 @@ class RecordedRun:
 
 
 def recording_to_json(case: Case, runs: Iterable[RecordedRun]) -> str:
-    """The runs as a JSON text; a line for each result and for each release on each CPU."""
+    """The runs as a JSON text; a line for each result and for each release on each class of CPU.
+
+    All levels of a release on a class of CPU were run on one machine on one day: they are recorded together.
+    """
     results: list[str] = []
-    machines: dict[str, dict[str, Any]] = {}
+    machines: list[dict[str, Any]] = []
     releases: dict[str, dict[str, dict[str, Any]]] = {}
     for recorded in sorted(runs, key=_order):
         run = recorded.run
@@ -48,9 +51,15 @@ def recording_to_json(case: Case, runs: Iterable[RecordedRun]) -> str:
         if line not in results:
             results.append(line)
         machine = {"name": recorded.machine, "emulated": run.emulated}
-        machines.setdefault(run.cpu, machine)
+        if machine not in machines:
+            machines.append(machine)
         release = releases.setdefault(run.cpu, {}).setdefault(
-            run.version, {"date": recorded.date, "results": [None] * len(LEVELS)}
+            run.version,
+            {
+                "date": recorded.date,
+                "machine": machines.index(machine),
+                "results": [None] * len(LEVELS),
+            },
         )
         release["results"][LEVELS.index(run.config.level)] = results.index(line)
     listed = ",\n".join(f"  {line}" for line in results)
@@ -83,6 +92,7 @@ def recording_from_json(text: str | bytes, case: Case) -> tuple[RecordedRun, ...
         if document["case"] != case_digest(case):
             return ()
         results = dict(enumerate(_parsed(entry, case) for entry in document["results"]))
+        machines = dict(enumerate(document["machines"]))
         return tuple(
             RecordedRun(
                 dataclasses.replace(
@@ -90,9 +100,9 @@ def recording_from_json(text: str | bytes, case: Case) -> tuple[RecordedRun, ...
                     version=checked(version),
                     config=SessionConfig(LEVELS[LEVELS.index(level)]),
                     cpu=cpu,
-                    emulated=document["machines"][cpu]["emulated"],
+                    emulated=machines[release["machine"]]["emulated"],
                 ),
-                document["machines"][cpu]["name"],
+                machines[release["machine"]]["name"],
                 release["date"],
             )
             for cpu, releases in document["runs"].items()

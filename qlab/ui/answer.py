@@ -28,13 +28,14 @@ def banner(state: Explored) -> None:
     """Say so where the case, or its settings, are not those that the link asked for."""
     if not state.banner:
         return
-    why = plain(state.banner.rstrip(".?"))
+    end = "" if state.banner.endswith(("?", ".")) else "."
+    why = plain(f"{state.banner}{end}")
     if state.linked:
-        words = f"The case is the one that was linked, with the usual settings: {why}."
+        words = f"The case is the one that was linked, with the usual settings: {why}"
         st.warning(words, title="The link could not be read whole")
     else:
         st.warning(
-            f"This is **not** the case that was linked, but the gallery's first one: {why}.",
+            f"This is **not** the case that was linked, but the gallery's first one: {why}",
             title="The link could not be opened",
         )
 

@@ -88,14 +88,18 @@ def _runs(cases: Any, cpu: str, version: str, timeout: float) -> Iterator[tuple[
 
     today = datetime.date.today().isoformat()
     for name, case in cases.items():
-        for level in LEVELS:
-            run = run_ort(case, SessionConfig(level), cpu=cpu, version=version, timeout=timeout)
-            if run.status is RunStatus.TIMED_OUT:
-                words = f"{name}: {run.message}: not recorded; --timeout gives it longer"
-                print(words, file=sys.stderr, flush=True)
-                continue
-            if not run.cpu:
-                raise QlabError(f"onnxruntime {version} does not tell the class of its CPU ({cpu})")
+        runs = [
+            run_ort(case, SessionConfig(level), cpu=cpu, version=version, timeout=timeout)
+            for level in LEVELS
+        ]
+        late = next((run for run in runs if run.status is RunStatus.TIMED_OUT), None)
+        if late is not None:
+            words = f"{name}: {late.message}: not recorded; --timeout gives it longer"
+            print(words, file=sys.stderr, flush=True)
+            continue
+        if not runs[0].cpu:
+            raise QlabError(f"onnxruntime {version} does not tell the class of its CPU ({cpu})")
+        for run in runs:
             yield name, RecordedRun(run, cpu_name(cpu), today)
 
 
@@ -119,11 +123,11 @@ def _before(path: Path, case: Any) -> Sequence[Any]:
 
 
 def _write(path: Path, case: Any, before: Sequence[Any], runs: Sequence[Any]) -> None:
-    """Write the runs; those of other releases, CPUs and levels that were in the file stay."""
+    """Write the runs; those of other releases and classes of CPU that were in the file stay."""
     from qlab.formats.recording_json import recording_to_json
 
-    def place(recorded: Any) -> tuple[str, str, str]:
-        return recorded.run.version, recorded.run.cpu, recorded.run.config.level
+    def place(recorded: Any) -> tuple[str, str]:
+        return recorded.run.version, recorded.run.cpu
 
     renewed = {place(r) for r in runs}
     kept = [r for r in before if place(r) not in renewed]
