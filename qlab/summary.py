@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable
 
 from qlab.matrix import Cell, Column
-from qlab.runtimes.versions import key
+from qlab.runtimes.versions import between, key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,9 +23,10 @@ class Summary:
     cells: tuple[tuple[Cell | None, ...], ...]
 
     def row_label(self, row: int) -> str:
-        """``1.15.0 – 1.26.0``."""
+        """``1.15.0 – 1.26.0`` where every release between was run; else those that were: ``1.15.0, 1.26.0``."""
         versions = self.rows[row]
-        return versions[0] if len(versions) == 1 else f"{versions[0]} – {versions[-1]}"
+        whole = len(versions) > 1 and set(between(versions[0], versions[-1])) <= set(versions)
+        return f"{versions[0]} – {versions[-1]}" if whole else ", ".join(versions)
 
     def column_label(self, column: int) -> str:
         """``avx2, sse: every level``, ``every CPU: BASIC, EXTENDED``; of this CPU alone the levels only."""

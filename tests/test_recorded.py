@@ -123,6 +123,12 @@ def test_a_summary_has_a_hole_where_nothing_was_run():
     assert None in found.cells[row]
 
 
+def test_a_range_is_named_only_where_every_release_in_it_was_run():
+    cells = recorded_cells(gallery_case("qdq-conv-bias-scale"))
+    found = summary(c for c in cells if c.version in ("1.15.0", "1.26.0", "1.27.0", "1.28.0"))
+    assert [found.row_label(k) for k in range(2)] == ["1.15.0, 1.26.0", "1.27.0 – 1.28.0"]
+
+
 def test_the_search_looks_first_where_a_change_was_recorded():
     cells = recorded_cells(gallery_case("qlinearsoftmax-int8-wraps"))
     assert changes(cells, "ORT_ENABLE_ALL") == ("1.28.0", "1.29.0")
