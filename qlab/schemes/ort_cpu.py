@@ -8,30 +8,17 @@ import dataclasses
 
 import numpy as np
 
-from qlab.arithmetic import FLOAT32, fma
+from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
+from qlab.kernels import qlinearadd
+from qlab.kernels.numbers import f16, f32, wrap32
+from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
-from qlab.schemes.sgemm import sgemm
 from qlab.trace import Index, Step, Taps
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
-
-
-def f32(values: Array) -> Array:
-    """Round to float32 once."""
-    return np.asarray(values).astype(np.float32)
-
-
-def f16(values: Array) -> Array:
-    """Round to float16 once, kept as float32."""
-    return np.asarray(values).astype(np.float16).astype(np.float32)
-
-
-def wrap32(values: Array) -> Array:
-    """int64 → what an int32 register holds of it."""
-    return np.asarray(values).astype(np.int64).astype(np.int32).astype(np.int64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +60,7 @@ class OrtCpu:
         if target.precision == "float16":
             scaled = f16(scaled)
         yield Step("scaled", f"f32({formula.format(target.scale_name)})", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        return (yield from self.to_codes(scaled, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
         """f32(f32(q - zero_point) · scale), then rounded to float16 where that is the tensor's type."""
@@ -166,19 +153,19 @@ class OrtCpu:
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], target: Target
     ) -> Steps:
         """MlasRequantizeOutput: float32 multiplier, clamp, round half to even, add the zero point."""
-        product, name = self._scale_product(scales)
+        product, name = self.scale_product(scales)
         multiplier = f32(product / self.real(target.scale))
         yield Step("multiplier", f"f32({name} / {target.scale_name})", multiplier)
         total = yield from self._in_int32(accumulator)
         scaled = f32(f32(total) * multiplier)
         yield Step("scaled", "f32(f32(accumulator) · multiplier)", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        return (yield from self.to_codes(scaled, target))
 
     def rescale(
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], tensor: str
     ) -> Steps:
         """f32(f32(accumulator) · scales)."""
-        multiplier, name = self._scale_product(scales)
+        multiplier, name = self.scale_product(scales)
         yield Step("multiplier", name, multiplier)
         value = f32(f32((yield from self._in_int32(accumulator))) * multiplier)
         name = "output" if tensor else "scaled"
@@ -193,68 +180,8 @@ class OrtCpu:
         return total
 
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
-        """QLinearAdd: the zero points folded into one constant, then two fused multiply-adds on the raw codes."""
-        if max(v.size for q in (a, b, target) for v in (q.scale, q.zero_point)) > 1:
-            raise TraceError("QLinearAdd has one scale and zero point for each whole tensor")
-        swapped = _first_is_scalar(a.codes.shape, b.codes.shape)
-        scalar = swapped or _first_is_scalar(b.codes.shape, a.codes.shape)
-        if swapped:
-            a, b = b, a
-        scale_c = self.real(target.scale)
-        r_a, r_b = f32(self.real(a.scale) / scale_c), f32(self.real(b.scale) / scale_c)
-        note = "the operand of one element is the kernel's second" if swapped else ""
-        yield Step(f"r{a.name}", f"f32({a.scale_name} / {target.scale_name})", r_a, note=note)
-        yield Step(f"r{b.name}", f"f32({b.scale_name} / {target.scale_name})", r_b)
-        if self.cpu == "arm64" and _fixed_point(r_a, r_b):
-            return (yield from self._add_fixed_point(a, b, r_a, r_b, target))
-        z_a, z_b, z_c = f32(a.zero_point), f32(b.zero_point), f32(target.zero_point)
-        x_a, x_b = f32(a.codes), f32(b.codes)
-        ra, rb = f"r{a.name}", f"r{b.name}"
-        if self.cpu == "sse":
-            fixed = f32(z_c - f32(f32(r_a * z_a) + f32(r_b * z_b)))
-            inner = f"f32(f32({ra}·{a.zero_point_name}) + f32({rb}·{b.zero_point_name}))"
-            yield Step("fixed", f"f32({target.zero_point_name} - {inner})", fixed)
-            order = ((b, x_b, r_b), (a, x_a, r_a)) if scalar else ((a, x_a, r_a), (b, x_b, r_b))
-            (q, x, r), (q2, x2, r2) = order
-            part = f32(fixed + f32(x * r))
-            yield Step("part", f"f32(fixed + f32({q.name}·r{q.name}))", part)
-            total = f32(part + f32(x2 * r2))
-            formula = f"f32(part + f32({q2.name}·r{q2.name}))"
-        else:
-            fixed = f32(z_c - fma(r_a, z_a, f32(r_b * z_b)))
-            inner = f"fma({ra}, {a.zero_point_name}, f32({rb}·{b.zero_point_name}))"
-            yield Step("fixed", f"f32({target.zero_point_name} - {inner})", fixed)
-            part = fma(x_b, r_b, fixed)
-            yield Step("part", f"fma({b.name}, {rb}, fixed)", part)
-            total = fma(x_a, r_a, part)
-            formula = f"fma({a.name}, {ra}, part)"
-        yield Step(
-            "sum", formula, total, decides=True, note="the zero point is inside the rounded value"
-        )
-        return (yield from self._sum_to_codes(total, target))
-
-    def _add_fixed_point(
-        self, a: Quantized, b: Quantized, r_a: Array, r_b: Array, target: Target
-    ) -> Steps:
-        """QLinearAdd on ARM64: 22-bit integer multipliers, rounded half away from zero."""
-        shift = 21 - _exponent(r_a, r_b)
-        yield Step("shift", "21 - exponent(max ratio)", np.asarray(shift))
-        m_a, m_b = (np.rint(f32(r * np.float32(2.0**shift))).astype(np.int64) for r in (r_a, r_b))
-        yield Step(f"m{a.name}", f"rint(r{a.name} · 2^shift)", m_a)
-        yield Step(f"m{b.name}", f"rint(r{b.name} · 2^shift)", m_b)
-        acc: Array = (a.codes - a.zero_point) * m_a + (b.codes - b.zero_point) * m_b
-        formula = f"({a.name} - {a.zero_point_name})·m{a.name} + ({b.name} - {b.zero_point_name})·m{b.name}"
-        yield Step("accumulator", formula, acc)
-        # The position on the code axis, exactly: a float64 holds 2^31 / 2^31 without loss.
-        total = acc / 2.0**shift + target.zero_point
-        formula = f"accumulator / 2^shift + {target.zero_point_name}"
-        yield Step("sum", formula, total, decides=True)
-        rounded = ((acc - (acc < 0) + (1 << (shift - 1))) >> shift) + target.zero_point
-        note = "fixed point rounds half away from zero, before the zero point is added"
-        yield Step("rounded", f"half away from zero + {target.zero_point_name}", rounded, note=note)
-        codes = saturate(np.clip(rounded, -32768, 32767), target.dtype)
-        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
-        return codes
+        """QLinearAdd."""
+        return (yield from qlinearadd.add(self, a, b, target))
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearMul: no fused operation, the zero point added before rounding."""
@@ -264,14 +191,14 @@ class OrtCpu:
             f"({a.name} - {a.zero_point_name}) · ({b.name} - {b.zero_point_name})",
             product,
         )
-        scales, name = self._scale_product(((a.scale_name, a.scale), (b.scale_name, b.scale)))
+        scales, name = self.scale_product(((a.scale_name, a.scale), (b.scale_name, b.scale)))
         multiplier = f32(scales / self.real(target.scale))
         yield Step("multiplier", f"f32({name} / {target.scale_name})", multiplier)
         scaled = f32(f32(product) * multiplier)
         yield Step("scaled", "f32(product · multiplier)", scaled)
         total = f32(scaled + f32(target.zero_point))
         yield Step("sum", f"f32(scaled + {target.zero_point_name})", total, decides=True)
-        return (yield from self._sum_to_codes(total, target))
+        return (yield from self.sum_to_codes(total, target))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""
@@ -303,13 +230,14 @@ class OrtCpu:
             lost,
         )
 
-    def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
+    def scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
+        """The product of the scales, rounded after each, and its formula."""
         product, formula = self.real(scales[0][1]), scales[0][0]
         for name, scale in scales[1:]:
             product, formula = f32(product * self.real(scale)), f"f32({formula} · {name})"
         return f32(product), formula
 
-    def _to_codes(self, scaled: Array, target: Target) -> Steps:
+    def to_codes(self, scaled: Array, target: Target) -> Steps:
         """Clamp to the codes' range less the zero point, round half to even, add the zero point."""
         if not is_integer(target.dtype) or DTYPES[target.dtype].itemsize > 2:
             raise TraceError(
@@ -331,7 +259,7 @@ class OrtCpu:
         yield Step("output", target.dtype, codes, tensor=target.tensor)
         return codes
 
-    def _sum_to_codes(self, total: Array, target: Target) -> Steps:
+    def sum_to_codes(self, total: Array, target: Target) -> Steps:
         """CVTPS2DQ, then packed with saturation to 16 and to 8 bits."""
         if self.cpu == "arm64":
             wide = np.clip(np.nan_to_num(np.rint(total).astype(np.float64)), -(2**31), 2**31 - 1)
@@ -349,29 +277,6 @@ class OrtCpu:
 def _pair(a: Array, b: Array, axis: int = -2) -> Array:
     """VPMADDUBSW: the sum of two adjacent products, saturated to int16. An odd K ends in a pair with 0."""
     return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
-
-
-def _first_is_scalar(a: Index, b: Index) -> bool:
-    """True where QLinearAdd's broadcasting takes the first operand as its scalar, and so exchanges the roles.
-
-    The innermost axis on which one has more than one entry decides; where none has, the first counts as scalar.
-    """
-    a, b = a or (1,), b or (1,)
-    for n, m in zip(reversed(a), reversed(b), strict=False):
-        if max(n, m) > 1:
-            return n == 1
-    return True
-
-
-def _exponent(r_a: Array, r_b: Array) -> int:
-    return int(np.frexp(np.maximum(r_a, r_b))[1]) - 1
-
-
-def _fixed_point(r_a: Array, r_b: Array) -> bool:
-    """True where the ratios are in the range of ARM64's fixed-point path."""
-    if not all(np.isfinite(r) and 2.0**-14 <= r < 2.0**8 for r in (r_a, r_b)):
-        return False
-    return 13 <= 21 - _exponent(r_a, r_b) <= 31
 
 
 SCHEME = OrtCpu()

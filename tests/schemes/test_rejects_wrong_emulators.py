@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from qlab.arithmetic import fma
+from qlab.batteries import quantization
+from qlab.batteries.convolutions import conv_cases as all_conv_cases
+from qlab.batteries.elementwise import elementwise_cases
+from qlab.batteries.products import matmul_cases as all_matmul_cases
+from qlab.batteries.quantization import dequantize_cases, dynamic_cases
 from qlab.case import Case
 from qlab.engines.ort import emulated_cpus, run_ort
 from qlab.engines.results import RunStatus, SessionConfig
+from qlab.kernels.numbers import f32
+from qlab.kernels.qlinearadd import first_is_scalar
 from qlab.qtypes import DTYPES, bounds, saturate
-from qlab.schemes import ort_cpu
-from qlab.schemes.ort_cpu import OrtCpu, f32
+from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import Step, trace
-from tests.schemes import batteries
 
 HALF = np.float32(0.5)
 
@@ -29,7 +34,7 @@ def half_away(values):
 class ZeroPointBeforeRounding(OrtCpu):
     """As QLinearAdd has it, in QuantizeLinear and requantization."""
 
-    def _to_codes(self, scaled, target):
+    def to_codes(self, scaled, target):
         codes = saturate(np.rint(f32(scaled + f32(target.zero_point))).astype(np.int64), target.dtype)  # fmt: skip
         yield Step("output", "", codes, tensor=target.tensor)
         return codes
@@ -38,7 +43,7 @@ class ZeroPointBeforeRounding(OrtCpu):
 class ZeroPointAfterRounding(OrtCpu):
     """As QuantizeLinear has it, in QLinearAdd and QLinearMul."""
 
-    def _sum_to_codes(self, total, target):
+    def sum_to_codes(self, total, target):
         rounded = np.rint(f32(total - f32(target.zero_point))).astype(np.int64)
         codes = saturate(rounded + target.zero_point, target.dtype)
         yield Step("output", "", codes, tensor=target.tensor)
@@ -48,7 +53,7 @@ class ZeroPointAfterRounding(OrtCpu):
 class HalfAwayFromZero(OrtCpu):
     """The rounding of C's round()."""
 
-    def _to_codes(self, scaled, target):
+    def to_codes(self, scaled, target):
         low, high = bounds(target.dtype)
         clamped = np.clip(scaled, low - target.zero_point, high - target.zero_point)
         codes = (half_away(f32(np.nan_to_num(clamped, nan=-(2.0**20)))) + target.zero_point).clip(
@@ -58,7 +63,7 @@ class HalfAwayFromZero(OrtCpu):
         yield Step("output", "", codes, tensor=target.tensor)
         return codes
 
-    def _sum_to_codes(self, total, target):
+    def sum_to_codes(self, total, target):
         codes = saturate(half_away(total).astype(np.int64), target.dtype)
         yield Step("output", "", codes, tensor=target.tensor)
         return codes
@@ -69,7 +74,7 @@ class ReciprocalScale(OrtCpu):
 
     def quantize(self, x, target):
         inverse = f32(np.float32(1) / target.scale)
-        return (yield from self._to_codes(f32(x * inverse), target))
+        return (yield from self.to_codes(f32(x * inverse), target))
 
 
 class LateDivision(OrtCpu):
@@ -80,7 +85,7 @@ class LateDivision(OrtCpu):
         ratio = f32(last / target.scale)
         for _, scale in first:
             ratio = f32(scale * ratio)
-        return (yield from self._to_codes(f32(f32(accumulator) * ratio), target))
+        return (yield from self.to_codes(f32(f32(accumulator) * ratio), target))
 
 
 class EarlyDivision(OrtCpu):
@@ -90,14 +95,14 @@ class EarlyDivision(OrtCpu):
         ratio = f32(scales[0][1] / target.scale)
         for _, scale in scales[1:]:
             ratio = f32(ratio * scale)
-        return (yield from self._to_codes(f32(f32(accumulator) * ratio), target))
+        return (yield from self.to_codes(f32(f32(accumulator) * ratio), target))
 
 
 class DoubleMultiplier(OrtCpu):
     """The product with the float32 multiplier in float64."""
 
     def requantize(self, accumulator, scales, target):
-        product, _ = self._scale_product(scales)
+        product, _ = self.scale_product(scales)
         rounded = np.rint(accumulator * f32(product / target.scale).astype(np.float64))
         codes = saturate(rounded.astype(np.int64) + target.zero_point, target.dtype)
         yield Step("output", "", codes, tensor=target.tensor)
@@ -108,9 +113,9 @@ class ExactAccumulator(OrtCpu):
     """float32 that does not round the accumulator first."""
 
     def requantize(self, accumulator, scales, target):
-        product, _ = self._scale_product(scales)
+        product, _ = self.scale_product(scales)
         multiplier = f32(product / target.scale).astype(np.float64)
-        return (yield from self._to_codes(f32(accumulator * multiplier), target))
+        return (yield from self.to_codes(f32(accumulator * multiplier), target))
 
 
 class NoSaturation(OrtCpu):
@@ -160,12 +165,12 @@ class _Add(OrtCpu):
     """QLinearAdd in another order of operations: total(x_a, r_a, z_a, x_b, r_b, z_b, z_c)."""
 
     def add(self, a, b, target):
-        if ort_cpu._first_is_scalar(a.codes.shape, b.codes.shape) and self.swaps:
+        if first_is_scalar(a.codes.shape, b.codes.shape) and self.swaps:
             a, b = b, a
         r = [f32(q.scale / target.scale) for q in (a, b)]
         x, z = [f32(q.codes) for q in (a, b)], [f32(q.zero_point) for q in (a, b)]
         total = self.total(x[0], r[0], z[0], x[1], r[1], z[1], f32(target.zero_point))
-        return (yield from self._sum_to_codes(total, target))
+        return (yield from self.sum_to_codes(total, target))
 
     swaps = True
 
@@ -214,7 +219,7 @@ class MulLateDivision(OrtCpu):
         product = f32((a.codes - a.zero_point) * (b.codes - b.zero_point))
         ratio = f32(a.scale * f32(b.scale / target.scale))
         total = f32(f32(product * ratio) + f32(target.zero_point))
-        return (yield from self._sum_to_codes(total, target))
+        return (yield from self.sum_to_codes(total, target))
 
 
 class MulFused(OrtCpu):
@@ -224,7 +229,7 @@ class MulFused(OrtCpu):
         product = f32((a.codes - a.zero_point) * (b.codes - b.zero_point))
         ratio = f32(f32(a.scale * b.scale) / target.scale)
         total = fma(product, ratio, f32(target.zero_point))
-        return (yield from self._sum_to_codes(total, target))
+        return (yield from self.sum_to_codes(total, target))
 
 
 class DequantizeExactly(OrtCpu):
@@ -251,27 +256,27 @@ class DynamicInDouble(OrtCpu):
 
 
 def add_cases() -> Iterator[Case]:
-    return batteries.elementwise_cases("QLinearAdd", "int8", 1)
+    return elementwise_cases("QLinearAdd", "int8", 1)
 
 
 def mul_cases() -> Iterator[Case]:
-    return batteries.elementwise_cases("QLinearMul", "int8", 2)
+    return elementwise_cases("QLinearMul", "int8", 2)
 
 
 def quantize_cases() -> Iterator[Case]:
-    return batteries.quantize_cases("int8", 3)
+    return quantization.quantize_cases("int8", 3)
 
 
 def matmul_cases(b: str = "uint8") -> Iterator[Case]:
-    return batteries.matmul_cases("QLinearMatMul", "uint8", b, 6)
+    return all_matmul_cases("QLinearMatMul", "uint8", b, 6)
 
 
 def gemm_cases() -> Iterator[Case]:
-    return batteries.matmul_cases("QGemm", "uint8", "uint8", 6)
+    return all_matmul_cases("QGemm", "uint8", "uint8", 6)
 
 
 def conv_cases(x: str = "uint8", w: str = "uint8") -> Iterator[Case]:
-    return batteries.conv_cases("QLinearConv", x, w, 8)
+    return all_conv_cases("QLinearConv", x, w, 8)
 
 
 def mixed_conv_cases() -> Iterator[Case]:
@@ -312,15 +317,15 @@ WRONG: list[tuple[type[OrtCpu], Callable[[], Iterator[Case]]]] = [
     (AddCentered, add_cases),
     (MulLateDivision, mul_cases),
     (MulFused, mul_cases),
-    (DequantizeExactly, lambda: batteries.dequantize_cases("int32", 4)),
-    (DynamicInDouble, lambda: batteries.dynamic_cases(5)),
+    (DequantizeExactly, lambda: dequantize_cases("int32", 4)),
+    (DynamicInDouble, lambda: dynamic_cases(5)),
 ]
 WRONG_ON_AVX2: list[tuple[type[OrtCpu], Callable[[], Iterator[Case]]]] = [
     (NoSaturation, mixed_matmul_cases),
     (NoSaturation, mixed_conv_cases),
     (PairsFromTheSecond, mixed_matmul_cases),
     (SaturatesCentered, mixed_matmul_cases),
-    (SaturatesEverySigned, lambda: batteries.matmul_cases("MatMulInteger", "int8", "int8", 6)),
+    (SaturatesEverySigned, lambda: all_matmul_cases("MatMulInteger", "int8", "int8", 6)),
     (SaturatesEverySigned, mixed_conv_cases),
 ]
 

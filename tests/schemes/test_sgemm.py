@@ -7,9 +7,9 @@ from qlab.case import Case
 from qlab.engines.ort import emulated_cpus, run_ort
 from qlab.engines.results import RunStatus, SessionConfig
 from qlab.graph import Graph
+from qlab.kernels.sgemm import Order, order
 from qlab.schemes import Product
 from qlab.schemes.ort_cpu import OrtCpu
-from qlab.schemes.sgemm import Order, order
 from qlab.trace import trace
 from tests.ops.calls import call
 

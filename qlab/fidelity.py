@@ -1,0 +1,141 @@
+"""Fidelity: does ort_cpu predict what ONNX Runtime returns, code for code? Counted over the batteries.
+
+The graph that ONNX Runtime says it ran is traced with the scheme of the CPU that it ran on, and each output is compared
+bit for bit (a NaN equals a NaN).
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from qlab.batteries import Battery
+from qlab.case import Case
+from qlab.engines.ort import run_ort
+from qlab.engines.results import EngineRun, RunStatus, SessionConfig
+from qlab.errors import TraceError
+from qlab.qtypes import Array, is_float
+from qlab.schemes.ort_cpu import OrtCpu
+from qlab.trace import Trace, trace
+
+TIMEOUT = 120.0  # seconds for one case; an emulated CPU is ten times slower
+
+
+@dataclasses.dataclass
+class Row:
+    """What was counted of one battery.
+
+    Attributes:
+        cpu: the class of CPU that ran it. version: of onnxruntime.
+        seed, seeds: the first seed, and how many after one another.
+        compared, mispredicted: output elements. unmodelled: those of cases without a prediction.
+        operators: what the graphs that ran were made of, ``com.microsoft.QLinearConv``, besides moving operators.
+        first: the first that is mispredicted, or why there is no prediction; "" where all are right.
+    """
+
+    battery: Battery
+    seed: int
+    cpu: str = ""
+    version: str = ""
+    seeds: int = 0
+    cases: int = 0
+    compared: int = 0
+    mispredicted: int = 0
+    unmodelled: int = 0
+    operators: frozenset[str] = frozenset()
+    first: str = ""
+    seconds: float = 0.0
+
+    @property
+    def perfect(self) -> bool:
+        """True where everything was predicted and nothing wrongly."""
+        return self.compared > 0 and not self.mispredicted and not self.unmodelled
+
+
+def measure(
+    battery: Battery,
+    *,
+    seed: int = 0,
+    least: int = 0,
+    every: int = 1,
+    cpu: str = "this",
+    version: str = "",
+    progress: Callable[[Row], None] | None = None,
+) -> Row:
+    """Run a battery until ``least`` outputs are compared, one seed after the other; each seed wholly.
+
+    Args:
+        seed: the first one. every: of the cases, only each such (for an emulated CPU).
+        cpu, version: where ONNX Runtime runs, as in `qlab.session.run`.
+        progress: called after each case.
+    """
+    row = Row(battery, seed)
+    started = time.perf_counter()
+    while not row.seeds or (row.compared + row.unmodelled < least and row.cases):
+        for number, case in enumerate(battery.cases(seed + row.seeds)):
+            if number % every:
+                continue
+            for level in battery.levels:
+                config = SessionConfig(level)
+                run = run_ort(case, config, cpu=cpu, version=version, timeout=TIMEOUT)
+                _count(row, f"seed {seed + row.seeds}, case {number}, {level}", case, run)
+            row.seconds = time.perf_counter() - started
+            if progress is not None:
+                progress(row)
+        row.seeds += 1
+    return row
+
+
+def _count(row: Row, where: str, case: Case, run: EngineRun) -> None:
+    row.cases += 1
+    row.cpu, row.version = run.cpu or row.cpu, run.version or row.version
+    if run.status is not RunStatus.OK:
+        row.unmodelled += 1
+        row.first = row.first or f"{where}: {run.message}"
+        return
+    sizes = sum(value.size for value in run.outputs.values())
+    graph = run.graph or case.graph
+    try:
+        predicted = trace(graph, case.inputs, OrtCpu(run.cpu))
+    except TraceError as error:
+        row.unmodelled += sizes
+        row.first = row.first or f"{where}: {error}"
+        return
+    row.operators |= {n.node.qualified_name for n in predicted.nodes}
+    opaque = sorted({n.node.qualified_name for n in predicted.nodes if n.opaque})
+    if opaque:
+        row.unmodelled += sizes
+        row.first = row.first or f"{where}: no arithmetic for {', '.join(opaque)}"
+        return
+    row.compared += sizes
+    for first, count in _differing(predicted, run):
+        row.mispredicted += count
+        row.first = row.first or f"{where}, {first}"
+
+
+def _differing(predicted: Trace, run: EngineRun) -> Iterator[tuple[str, int]]:
+    """For each output that is not the predicted one: its first element that differs, and how many do."""
+    for name, actual in run.outputs.items():
+        expected = predicted.outputs[name]
+        if (expected.dtype, expected.shape) != (actual.dtype, actual.shape):
+            words = f"{expected.dtype}{list(expected.shape)}, returned {actual.dtype}{list(actual.shape)}"
+            yield f"{name}: predicted {words}", actual.size
+            continue
+        different = differing(expected, actual)
+        if different.any():
+            at = tuple(int(i) for i in np.argwhere(different)[0])
+            yield (
+                f"{name}{list(at)}: predicted {expected[at]}, returned {actual[at]}",
+                int(different.sum()),
+            )
+
+
+def differing(expected: Array, actual: Array) -> Array:
+    """True where two arrays of one dtype and shape do not have the same bits; a NaN equals a NaN."""
+    if not is_float(expected.dtype):
+        return np.asarray(expected.astype(np.int64) != actual.astype(np.int64))
+    bits = np.dtype(f"uint{8 * expected.dtype.itemsize}")
+    one, other = (np.ascontiguousarray(v).view(bits).reshape(v.shape) for v in (expected, actual))
+    both = np.isnan(expected.astype(np.float64)) & np.isnan(actual.astype(np.float64))
+    return np.asarray((one != other) & ~both)
