@@ -164,7 +164,7 @@ BATTERIES = Batteries(
             for dtype in ("uint8", "int8")
         ),
         *(
-            _battery("Transpose, Reshape, Flatten", dtype, functools.partial(moved_cases, dtype))
+            _battery("Transpose", dtype, functools.partial(moved_cases, dtype))
             for dtype in ("uint8", "int8")
         ),
     )
