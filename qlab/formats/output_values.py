@@ -1,0 +1,157 @@
+"""What a person's own implementation returned, as an array: pasted as a C array or a table, or in a .npy or .csv file.
+
+Nothing is guessed: as many values as the tensor has, each a code of its type, or one line says which is not.
+"""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+from qlab.errors import CaseError
+from qlab.qtypes import DTYPES, Array, bounds, is_integer
+from qlab.trace import Index
+
+LARGEST = 100_000_000  # bytes of a file
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_BETWEEN = re.compile(r"[\s,;|{}\[\]()]+")
+_INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(\d+))[uUlL]*")
+_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFlL]?")
+_NO_NUMBER = {"nan", "inf", "infinity", "nanf"}
+_SHOWN = 40  # characters of what is not understood
+
+
+def values_from_file(path: str | Path, dtype: str, shape: Index) -> Array:
+    """The values in a file: ``.npy``, else text as `values_from_text` has it.
+
+    Args:
+        dtype: ONNX name of the tensor's type. shape: of the tensor.
+
+    Raises:
+        CaseError: no such file, or other values than the tensor can hold; one line.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST:
+            raise CaseError(f"{_name(file)} is larger than {LARGEST:,} bytes")
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise CaseError(f"{_name(file)} cannot be read: {words}") from None
+    return values_from_bytes(content, file.name, dtype, shape)
+
+
+def values_from_bytes(content: bytes, name: str, dtype: str, shape: Index) -> Array:
+    """The content of a file of this name, as `values_from_file` has it."""
+    if name.lower().endswith(".npy") or content.startswith(b"\x93NUMPY"):
+        return _from_npy(content, name, dtype, shape)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CaseError(
+            f"{_name(name)} is neither .npy nor UTF-8 text; .npy, .csv, a C array or a table can be read"
+        ) from None
+    return values_from_text(text, dtype, shape)
+
+
+def values_from_text(text: str, dtype: str, shape: Index) -> Array:
+    """Values from a C array, a JSON list, a .csv or any table: numbers with anything usual between them.
+
+    Comments of C and lines that begin with # are left out. A hexadecimal number may be the bits of a negative code:
+    0xA8 is −88 in int8.
+    """
+    words = [w for w in _BETWEEN.split(_initializer(_COMMENT.sub(" ", text))) if w]
+    size = int(np.prod(shape, dtype=np.int64))
+    if not words:
+        raise CaseError(f"no values are given; the tensor has {_counted(size, shape)}")
+    read = _code if is_integer(dtype) else _real
+    values = [read(word.replace("−", "-"), dtype, place) for place, word in enumerate(words, 1)]
+    return _fit(np.asarray(values, np.int64 if is_integer(dtype) else np.float64), dtype, shape)
+
+
+def _initializer(text: str) -> str:
+    """What stands in the braces of a C array, or the whole text where it is none."""
+    if "=" not in text:
+        return text
+    if text.count("=") > 1:
+        raise CaseError(
+            f"{text.count('=')} arrays are given; give the one that your implementation returned"
+        )
+    return text.partition("=")[2]
+
+
+def _code(word: str, dtype: str, place: int) -> int:
+    low, high = bounds(dtype)
+    match = _INTEGER.fullmatch(word)
+    if match is None:
+        if not _REAL.fullmatch(word) or float(word.rstrip("fFlL")) % 1:
+            raise CaseError(f"value {place} is {word[:_SHOWN]!r}, which is no integer")
+        value = int(float(word.rstrip("fFlL")))
+    else:
+        sign, hexadecimal, decimal = match.groups()
+        if len(hexadecimal or decimal) > _SHOWN:
+            raise CaseError(f"value {place} has {len(hexadecimal or decimal)} digits")
+        value = int(hexadecimal, 16) if hexadecimal else int(decimal)
+        width = (high - low + 1).bit_length() - 1
+        if hexadecimal and not sign and high < value < 2**width:
+            value -= 2**width
+        value = -value if sign == "-" else value
+    if not low <= value <= high:
+        raise CaseError(f"value {place} is {value}; {dtype} has {low} to {high}")
+    return value
+
+
+def _real(word: str, dtype: str, place: int) -> float:
+    bare = word.lower().lstrip("+-")
+    if bare not in _NO_NUMBER and not _REAL.fullmatch(word):
+        raise CaseError(f"value {place} is {word[:_SHOWN]!r}, which is no number")
+    if bare in _NO_NUMBER:
+        return float(word.lower().removesuffix("f") if bare == "nanf" else word)
+    return float(word.rstrip("fFlL"))
+
+
+def _from_npy(content: bytes, name: str, dtype: str, shape: Index) -> Array:
+    try:
+        values = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, MemoryError, OverflowError, SyntaxError):
+        raise CaseError(f"{_name(name)} is no .npy file that can be read") from None
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb":
+        raise CaseError(f"{_name(name)} holds no array of numbers")
+    if values.ndim > 1 and _bare(values.shape) != _bare(shape):
+        raise CaseError(
+            f"{_name(name)} has the shape {list(values.shape)}; the tensor has {list(shape)}"
+        )
+    flat = values.reshape(-1)
+    if is_integer(dtype):
+        low, high = bounds(dtype)
+        with np.errstate(invalid="ignore"):
+            wrong = np.flatnonzero(~((flat >= low) & (flat <= high) & (flat % 1 == 0)))
+        if wrong.size:
+            place = int(wrong[0])
+            raise CaseError(
+                f"value {place + 1} is {flat[place]}; {dtype} has the integers {low} to {high}"
+            )
+        flat = flat.astype(np.int64)
+    return _fit(flat, dtype, shape)
+
+
+def _fit(values: Array, dtype: str, shape: Index) -> Array:
+    size = int(np.prod(shape, dtype=np.int64))
+    if values.size != size:
+        given = "1 value is" if values.size == 1 else f"{values.size:,} values are"
+        raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}")
+    with np.errstate(over="ignore"):
+        return values.astype(DTYPES[dtype]).reshape(shape)
+
+
+def _bare(shape: Index) -> Index:
+    return tuple(n for n in shape if n != 1)
+
+
+def _counted(size: int, shape: Index) -> str:
+    return f"{size:,}" + (f" ({' × '.join(map(str, shape))})" if len(shape) > 1 else "")
+
+
+def _name(path: str | Path) -> str:
+    return str(path)[-80:]

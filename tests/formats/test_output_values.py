@@ -1,0 +1,100 @@
+"""What a person pastes: C arrays, tables, hexadecimal, .npy; and each wrong value gets one line."""
+
+import io
+
+import numpy as np
+import pytest
+
+from qlab.errors import CaseError
+from qlab.formats.output_values import values_from_bytes, values_from_file, values_from_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 2 -3 4", [1, 2, -3, 4]),
+        ("static const int8_t out[4] = {1, 2, -3, 4}; // of 4", [1, 2, -3, 4]),
+        ("int8_t y[2][2] = { { 1, 2 }, /* row 1: 9 */ { -3, 4, }, };", [1, 2, -3, 4]),
+        ("[[1, 2], [-3, 4]]", [1, 2, -3, 4]),
+        ("1,2\r\n-3,4\r\n", [1, 2, -3, 4]),
+        ("# codes\n1;2;−3;4", [1, 2, -3, 4]),
+        ("| 1 | 2 | -3 | 4 |", [1, 2, -3, 4]),
+        ("0x01u 0x7F 0xA8 -0x1", [1, 127, -88, -1]),
+        ("1.0 2. -3e0 4.000e+00", [1, 2, -3, 4]),
+    ],
+)
+def test_what_people_paste(text, expected):
+    found = values_from_text(text, "int8", (2, 2))
+    assert found.dtype == np.int8
+    assert found.reshape(-1).tolist() == expected
+
+
+def test_reals():
+    found = values_from_text("{1.5f, -2e-3F, nan, -INFINITY}", "float32", (4,))
+    np.testing.assert_array_equal(found, np.array([1.5, -2e-3, np.nan, -np.inf], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "words"),
+    [
+        ("", "int8", "no values are given; the tensor has 4 (2 × 2)"),
+        ("1 2 3", "int8", "3 values are given; the tensor has 4 (2 × 2)"),
+        ("1 2 3 4 5", "int8", "5 values are given; the tensor has 4"),
+        ("1 2 3 128", "int8", "value 4 is 128; int8 has -128 to 127"),
+        ("1 -2 3 4", "uint8", "value 2 is -2; uint8 has 0 to 255"),
+        ("1 2.5 3 4", "int8", "value 2 is '2.5', which is no integer"),
+        ("1 2 x 4", "int8", "value 3 is 'x', which is no integer"),
+        ("1 2 0x100 4", "int8", "value 3 is 256; int8 has -128 to 127"),
+        ("1 2 inf 4", "int8", "value 3 is 'inf', which is no integer"),
+        (f"1 2 {'9' * 5000} 4", "int8", "value 3 has 5000 digits"),
+        ("1 2 1.2.3 4", "float32", "value 3 is '1.2.3', which is no number"),
+        ("int a[] = {1}; int b[] = {2};", "int8", "2 arrays are given; give the one"),
+    ],
+)
+def test_each_wrong_value_gets_one_line(text, dtype, words):
+    with pytest.raises(CaseError) as raised:
+        values_from_text(text, dtype, (2, 2))
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def npy(values) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, values, allow_pickle=True)
+    return stream.getvalue()
+
+
+def test_npy_of_any_numbers_that_are_codes():
+    for values in (np.array([[1, 2], [-3, 4]], np.int64), np.array([1, 2, -3, 4], np.float32)):
+        found = values_from_bytes(npy(values), "out.npy", "int8", (1, 2, 2))
+        assert found.tolist() == [[[1, 2], [-3, 4]]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (npy(np.array([1, 2, 300, 4])), "value 3 is 300; int8 has the integers -128 to 127"),
+        (npy(np.array([1, 2, np.nan, 4])), "value 3 is nan"),
+        (npy(np.array([[1, 2, 3, 4]])), "out.npy has the shape [1, 4]; the tensor has [2, 2]"),
+        (npy(np.array([1, 2, 3])), "3 values are given"),
+        (npy(np.array([{}])), "out.npy is no .npy file that can be read"),
+        (npy(np.array(["a"])), "out.npy holds no array of numbers"),
+        (npy(np.array([1, 2, 3, 4]))[:-3], "out.npy is no .npy file that can be read"),
+        (b"\x93NUMPY", "out.npy is no .npy file that can be read"),
+    ],
+)
+def test_wrong_npy(content, words):
+    with pytest.raises(CaseError) as raised:
+        values_from_bytes(content, "out.npy", "int8", (2, 2))
+    assert words in str(raised.value)
+
+
+def test_files(tmp_path):
+    (tmp_path / "out.csv").write_text("\ufeff1,2\n3,4\n", encoding="utf-8")
+    assert values_from_file(tmp_path / "out.csv", "uint8", (4,)).tolist() == [1, 2, 3, 4]
+    (tmp_path / "out.bin").write_bytes(b"\xff\xfe\x00")
+    for name, words in (("none", "cannot be read: No such file"), ("out.bin", "neither .npy nor")):
+        with pytest.raises(CaseError, match=words):
+            values_from_file(tmp_path / name, "uint8", (4,))
+    with pytest.raises(CaseError, match="it is no path"):
+        values_from_file("a\0b", "uint8", (4,))
