@@ -28,6 +28,8 @@ class Operator:
         source: where its arithmetic is defined.
         steps: the computation; each graph output is finished by a step that names it.
         opaque: True for the one that stands for all others, computed by the ONNX reference evaluator.
+        elementwise: True where each element of the result depends on those at its own place only (and on parameters
+            per tensor), so that its inputs may have any shapes that broadcast.
     """
 
     op_type: str
@@ -36,6 +38,7 @@ class Operator:
     source: str
     steps: "Callable[[Call, Scheme], Iterator[Step]]"
     opaque: bool = False
+    elementwise: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

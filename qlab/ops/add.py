@@ -27,4 +27,4 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", "A + B", value, tensor=call.output, dtype=dtype)
 
 
-OPERATOR = Operator("Add", "", ("A", "B"), "ai.onnx Add, opsets 7 to 14", _steps)
+OPERATOR = Operator("Add", "", ("A", "B"), "ai.onnx Add, opsets 7 to 14", _steps, elementwise=True)

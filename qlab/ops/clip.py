@@ -48,4 +48,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", "min(max(input, min), max)", value, tensor=call.output, dtype=dtype)
 
 
-OPERATOR = Operator("Clip", "", ("input", "min", "max"), "ai.onnx Clip, opsets 6 to 13", _steps)
+OPERATOR = Operator(
+    "Clip", "", ("input", "min", "max"), "ai.onnx Clip, opsets 6 to 13", _steps, elementwise=True
+)

@@ -35,6 +35,7 @@ OPERATOR = Operator(
     ("x", "x_scale", "x_zero_point"),
     "ai.onnx DequantizeLinear, opsets 10 to 25",
     _steps,
+    elementwise=True,
 )
 MICROSOFT = Operator(
     "DequantizeLinear",
@@ -42,4 +43,5 @@ MICROSOFT = Operator(
     ("x", "x_scale", "x_zero_point"),
     "com.microsoft DequantizeLinear, onnxruntime 1.32.0",
     _steps,
+    elementwise=True,
 )

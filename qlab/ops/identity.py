@@ -15,4 +15,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", "input", value, tensor=call.output, dtype=call.dtype("input"))
 
 
-OPERATOR = Operator("Identity", "", ("input",), "ai.onnx Identity, opsets 1 to 23", _steps)
+OPERATOR = Operator(
+    "Identity", "", ("input",), "ai.onnx Identity, opsets 1 to 23", _steps, elementwise=True
+)

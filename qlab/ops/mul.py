@@ -27,4 +27,4 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", "A · B", value, tensor=call.output, dtype=dtype)
 
 
-OPERATOR = Operator("Mul", "", ("A", "B"), "ai.onnx Mul, opsets 7 to 14", _steps)
+OPERATOR = Operator("Mul", "", ("A", "B"), "ai.onnx Mul, opsets 7 to 14", _steps, elementwise=True)

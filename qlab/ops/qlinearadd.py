@@ -22,5 +22,10 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
 
 
 OPERATOR = Operator(
-    "QLinearAdd", "com.microsoft", INPUTS, "com.microsoft QLinearAdd, onnxruntime 1.32.0", _steps
+    "QLinearAdd",
+    "com.microsoft",
+    INPUTS,
+    "com.microsoft QLinearAdd, onnxruntime 1.32.0",
+    _steps,
+    elementwise=True,
 )

@@ -21,5 +21,10 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
 
 
 OPERATOR = Operator(
-    "QLinearMul", "com.microsoft", INPUTS, "com.microsoft QLinearMul, onnxruntime 1.32.0", _steps
+    "QLinearMul",
+    "com.microsoft",
+    INPUTS,
+    "com.microsoft QLinearMul, onnxruntime 1.32.0",
+    _steps,
+    elementwise=True,
 )

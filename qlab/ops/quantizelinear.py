@@ -29,6 +29,7 @@ OPERATOR = Operator(
     ("x", "y_scale", "y_zero_point"),
     "ai.onnx QuantizeLinear, opsets 10 to 25",
     _steps,
+    elementwise=True,
 )
 MICROSOFT = Operator(
     "QuantizeLinear",
@@ -36,4 +37,5 @@ MICROSOFT = Operator(
     ("x", "y_scale", "y_zero_point"),
     "com.microsoft QuantizeLinear, onnxruntime 1.32.0",
     _steps,
+    elementwise=True,
 )

@@ -26,4 +26,4 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield Step("output", "max(0, X)", relu(call["X"]), tensor=call.output, dtype=call.dtype("X"))
 
 
-OPERATOR = Operator("Relu", "", ("X",), "ai.onnx Relu, opsets 6 to 14", _steps)
+OPERATOR = Operator("Relu", "", ("X",), "ai.onnx Relu, opsets 6 to 14", _steps, elementwise=True)

@@ -236,3 +236,14 @@ def scheme(name: str) -> Scheme:
     if name not in schemes():
         raise TraceError(f"unknown scheme {name!r}; there are {', '.join(schemes())}")
     return schemes()[name]
+
+
+@functools.cache
+def variants() -> dict[str, Scheme]:
+    """Label → scheme, with every value of its parameters."""
+    from qlab.schemes.ort_cpu import CPUS, OrtCpu
+
+    return {
+        **{n: s for n, s in schemes().items() if n != "ort_cpu"},
+        **{f"ort_cpu ({cpu})": OrtCpu(cpu) for cpu in CPUS},
+    }

@@ -1,0 +1,153 @@
+"""What identify found, in sentences, as text for the terminal and as data for the page."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qlab.element import ElementNode, way
+from qlab.identify import Candidate, Identification, Separation
+from qlab.notation import integer, show
+from qlab.qtypes import Array, is_float
+from qlab.views.markup import index_text
+from qlab.views.terminal import trace_text
+
+SHOWN = 6  # groups listed on the terminal
+FEW = 8  # values of an input that are written out
+
+
+def headline(found: Identification) -> str:
+    """The answer in a sentence."""
+    size = found.output.size
+    noun = _noun(found, size)
+    if not found.explaining:
+        best = found.best
+        if best is None:
+            return "Nothing that is known here computes this case."
+        if best.mismatches < 0:
+            return "Nothing that is known here gives this shape."
+        closest = names(found.groups[0])
+        return (
+            f"No arithmetic here explains {noun}: {closest} comes closest, "
+            f"with {best.mismatches:,} of {size:,} left."
+        )
+    labels = names(found.explaining)
+    verb = "explains" if len(found.explaining) == 1 else "explain"
+    return f"{labels} {verb} {noun}."
+
+
+def separation_sentence(found: Identification) -> str:
+    """Can those that explain it be told apart, and with what?"""
+    if len(found.explaining) < 2:
+        return ""
+    if found.separation is None:
+        return (
+            f"They gave the same in all {found.tried:,} further results that were tried, "
+            "and with other scales and zero points too."
+        )
+    if found.separation.parameters:
+        return (
+            f"With these scales and zero points they gave the same in all {found.tried:,} further results that "
+            "were tried; with others they part. Run this one:"
+        )
+    return "They part on another input. Run this one:"
+
+
+def names(group: Sequence[Candidate], limit: int = 4) -> str:
+    """``exact, float64 and 3 more``."""
+    labels = [c.label for c in group]
+    if len(labels) > limit + 1:
+        return f"{', '.join(labels[:limit])} and {len(labels) - limit} more"
+    return ", ".join(labels[:-1]) + (" and " if len(labels) > 1 else "") + labels[-1]
+
+
+def answers(separation: Separation) -> tuple[tuple[str, str], ...]:
+    """(value, who gives it) of the input that tells them apart."""
+    return tuple(
+        (_value(value), ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else ""))
+        for value, labels in separation.answers
+    )  # fmt: skip
+
+
+def inputs(separation: Separation) -> tuple[tuple[str, str], ...]:
+    """(name, values) of what is to be run: every input, and the parameters where they are others."""
+    tensors = dict(separation.case.inputs)
+    if separation.parameters:
+        tensors |= {
+            name: value
+            for name, value in separation.case.graph.constants.items()
+            if value.size <= FEW
+        }
+    return tuple((name, _values(value)) for name, value in tensors.items())
+
+
+def group_words(found: Identification, group: Sequence[Candidate]) -> str:
+    """``= all 65,536``, or ``≠ 3 of 65,536, first at C[0, 3]: 41, yours 40``."""
+    first = group[0]
+    if first.explains:
+        return f"= all {found.output.size:,}"
+    if first.first is None or first.run.trace is None:
+        return "another shape"
+    traced = first.run.trace
+    value = traced.outputs.get(found.tensor, traced.tensors[found.tensor])[first.first]
+    mine = found.output[first.first]
+    at = index_text(found.tensor, first.first)
+    return (
+        f"≠ {first.mismatches:,} of {found.output.size:,}, first at {at}: "
+        f"{_value(value)}, yours {_value(mine)}"
+    )
+
+
+def nodes_at_first(found: Identification) -> tuple[ElementNode, ...]:
+    """The nodes to the first element that the best candidate does not explain; () where it explains all."""
+    best = found.best
+    if best is None or best.first is None or best.run.trace is None:
+        return ()
+    steps = way(best.run.graph, best.run.trace, found.tensor, best.first)
+    return tuple(
+        ElementNode(number, best.run.graph.nodes[number].op_type, name, at, (best.run,), None)
+        for number, name, at in steps
+    )
+
+
+def identification_text(found: Identification) -> str:
+    """Everything for the terminal."""
+    lines = [headline(found)]
+    separation = found.separation
+    sentence = separation_sentence(found)
+    if sentence:
+        lines.append(sentence)
+    if separation is not None:
+        lines += [f"    {name} = {value}" for name, value in inputs(separation)]
+        at = index_text(separation.tensor, separation.index)
+        lines += [f"  you are {who}  if {at} is {value}" for value, who in answers(separation)]
+    lines.append("")
+    for group in found.groups[:SHOWN]:
+        lines.append(f"  {group_words(found, group)}")
+        lines.append(f"      {names(group, 12)}")
+    if len(found.groups) > SHOWN:
+        lines.append(f"  and {len(found.groups) - SHOWN} other results, further away")
+    without = [c for c in found.candidates if c.run.trace is None]
+    if without:
+        lines.append(f"  not computed by {names(without, 12)}: {without[0].run.message}")
+    nodes = nodes_at_first(found)
+    if nodes:
+        best = found.best
+        assert best is not None
+        lines += ["", f"The first that {best.label} does not explain:", trace_text(nodes)]
+    return "\n".join(lines)
+
+
+def _noun(found: Identification, size: int) -> str:
+    noun = "value" if is_float(found.output.dtype) else "code"
+    return f"the one {noun}" if size == 1 else f"all {size:,} {noun}s"
+
+
+def _value(value: object) -> str:
+    return integer(value) if isinstance(value, int | np.integer) else show(value)
+
+
+def _values(value: Array) -> str:
+    flat = value.reshape(-1)
+    shown = [show(v) if is_float(value.dtype) else integer(v) for v in flat[:FEW]]
+    text = ", ".join(shown)
+    return text if flat.size <= FEW else f"{text} … ({flat.size:,}; in the case's file)"
