@@ -10,6 +10,7 @@ st.navigation(
     [
         st.Page("pages/explore.py", title="Explore", default=True),
         st.Page("pages/versions.py", title="Versions"),
+        st.Page("pages/identify.py", title="Identify"),
         st.Page("pages/gallery.py", title="Gallery"),
     ]
 ).run()

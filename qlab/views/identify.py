@@ -8,7 +8,8 @@ from qlab.element import ElementNode, way
 from qlab.identify import Candidate, Identification, Separation
 from qlab.notation import integer, show
 from qlab.qtypes import Array, is_float
-from qlab.views.markup import index_text
+from qlab.views.markup import index_text, sign, text
+from qlab.views.palette import STATES
 from qlab.views.terminal import trace_text
 
 SHOWN = 6  # groups listed on the terminal
@@ -151,3 +152,58 @@ def _values(value: Array) -> str:
     shown = [show(v) if is_float(value.dtype) else integer(v) for v in flat[:FEW]]
     text = ", ".join(shown)
     return text if flat.size <= FEW else f"{text} … ({flat.size:,}; in the case's file)"
+
+
+def verdict_html(found: Identification, *, example: bool) -> str:
+    """The answer as the pages show one. ``example``: the values are ONNX Runtime's, to begin with."""
+    status = "equal" if found.explaining else "differs"
+    mark = STATES[status]
+    word = "explained" if found.explaining else "not explained"
+    said = [sentence for sentence in (separation_sentence(found),) if sentence]
+    if example:
+        said.insert(0, "These are the values that ONNX Runtime returned here; give yours instead.")
+    listed = "".join(f"<li>{text(sentence)}</li>" for sentence in said)
+    head = f'<span class="q-word">{sign(mark.sign, "")} {word}</span> {text(headline(found))}'
+    return (
+        f'<section class="q-verdict q-{status}" aria-label="Answer"><p class="q-headline">{head}</p>'
+        f"{f'<ul>{listed}</ul>' if listed else ''}</section>"
+    )
+
+
+def separation_html(found: Identification) -> str:
+    """What to run, and who one is for each answer."""
+    separation = found.separation
+    assert separation is not None
+    given = "".join(
+        f'<tr><th scope="row">{text(name)}</th><td class="num">{text(value)}</td></tr>'
+        for name, value in inputs(separation)
+    )
+    at = index_text(separation.tensor, separation.index)
+    told = "".join(
+        f'<tr><td class="num">{text(value)}</td><td>{text(who)}</td></tr>'
+        for value, who in answers(separation)
+    )
+    return (
+        f'<h2 class="q-h2">Run this one</h2><div class="q-lines"><table class="q-trace"><tbody>{given}</tbody></table>'
+        f'<table class="q-trace"><thead><tr><th class="num">if {text(at)} is</th><th>you are</th></tr></thead>'
+        f"<tbody>{told}</tbody></table></div>"
+    )
+
+
+def groups_html(found: Identification) -> str:
+    """Every arithmetic: those with the same result in one row, the best first."""
+    rows = "".join(
+        f'<tr><td class="{"t-equal" if group[0].explains else "t-differs"}">{text(group_words(found, group))}</td>'
+        f"<td>{text(names(group, 40))}</td></tr>"
+        for group in found.groups
+    )
+    without = "".join(
+        f'<tr><td class="none">no result</td><td>{text(c.label)}: {text(c.run.message)}</td></tr>'
+        for c in found.candidates
+        if c.run.trace is None
+    )
+    return (
+        '<h2 class="q-h2">Every arithmetic <small>those with the same result in one row</small></h2>'
+        f'<div class="q-scroll" tabindex="0"><table class="q-trace"><thead><tr><th>explains</th><th>arithmetic</th>'
+        f"</tr></thead><tbody>{rows}{without}</tbody></table></div>"
+    )

@@ -1,0 +1,193 @@
+"""The page Identify: what one's own implementation returned on the left, what explains it on the right."""
+
+import hashlib
+import shlex
+
+import streamlit as st
+
+from qlab.case import Case
+from qlab.engines.results import RunStatus
+from qlab.errors import QlabError
+from qlab.formats.case_json import case_to_json
+from qlab.formats.output_values import values_from_bytes, values_from_text
+from qlab.gallery import gallery_name
+from qlab.identify import Identification, asked_for, identify
+from qlab.notation import VIEWS
+from qlab.probes import all_codes
+from qlab.qtypes import Array
+from qlab.trace import Index
+from qlab.ui import parts
+from qlab.ui.running import key_of, report_of
+from qlab.ui.state import Explored
+from qlab.views import identify as views
+from qlab.views.markup import index_text, plain, source_link, text
+from qlab.views.trace_table import trace_html, trace_rows
+from qlab.views.verdict import signed_numbers
+
+GIVEN, ALL = "the case's inputs", "all codes"
+MOST_SHOWN = 4096  # values that the example writes into the field
+
+
+def identification(state: Explored) -> None:
+    """Title, answer, then both columns."""
+    case = state.address.case
+    heading = signed_numbers(case.title or "A case without a title")
+    st.html(
+        f'<div class="q-title"><h1>{text(heading)}</h1><span class="q-source">{source_link(case.source)}</span></div>'
+    )
+    with st.container(key="identify"):
+        answer = st.container(key="identified")
+        with st.container(key="yours"):
+            asked = _asked(state)
+        found = None
+        if asked is not None:
+            chosen, tensor, output, example = asked
+            with answer:
+                found = _found(chosen, tensor, output)
+                st.html(views.verdict_html(found, example=example))
+                _command(state, found, everything=chosen is not case)
+        with st.container(key="ranking"):
+            if found is not None:
+                _ranking(state, found)
+
+
+def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
+    """The case, the tensor and its values as they were given; None where they cannot be read."""
+    case = state.address.case
+    st.html('<h2 class="q-h2">What yours returned</h2>')
+    whole = all_codes(case)
+    over = GIVEN
+    if whole is not None:
+        over = st.segmented_control("For", (GIVEN, ALL), default=GIVEN, required=True) or GIVEN
+    chosen = whole if whole is not None and over == ALL else case
+    try:
+        made = [o for node in chosen.graph.nodes for o in node.outputs if o]
+        tensor = made[-1] if made else ""
+        if len(made) > 1:
+            first = made.index(case.graph.outputs[0]) if case.graph.outputs[0] in made else 0
+            tensor = st.selectbox("Tensor", made, first)
+        tensor, dtype, shape = asked_for(chosen, tensor)
+    except QlabError as error:
+        st.error(plain(str(error)))
+        return None
+    st.html(f'<p class="q-hint">{text(_wanted(tensor, dtype, shape, chosen, over))}</p>')
+    example = _example(state, chosen, tensor, dtype, shape)
+    typed = st.text_area(
+        "Values",
+        height=220,
+        key=f"values {key_of(chosen, state.address.settings)[:16]} {tensor}",
+        placeholder=example or "int8_t y[] = {1, 2, 3};",
+        label_visibility="collapsed",
+    )
+    file = st.file_uploader(".npy, .csv or text", max_upload_size=100)
+    try:
+        if file is not None:
+            return (
+                chosen,
+                tensor,
+                values_from_bytes(file.getvalue(), file.name, dtype, shape),
+                False,
+            )
+        if typed.strip():
+            return chosen, tensor, values_from_text(typed, dtype, shape), False
+        if example:
+            return chosen, tensor, values_from_text(example, dtype, shape), True
+    except QlabError as error:
+        st.error(plain(str(error)))
+    return None
+
+
+def _wanted(tensor: str, dtype: str, shape: Index, case: Case, over: str) -> str:
+    count = 1
+    for n in shape:
+        count *= n
+    words = f"{tensor}: {count:,} values of {dtype}" if count != 1 else f"{tensor}: one {dtype}"
+    if len(shape) > 1 and count != 1:
+        words += f" ({' × '.join(map(str, shape))})"
+    words += "; a C array, a table, .csv or .npy."
+    if over == ALL:
+        first, *rest = case.graph.inputs
+        inner = f", {rest[0]} in the inner" if rest else ""
+        words += f" All codes of {first} in the outer loop{inner}."
+    return words
+
+
+def _example(state: Explored, case: Case, tensor: str, dtype: str, shape: Index) -> str:
+    """What ONNX Runtime returns for it, to begin with; "" where that is nothing, or too much to write out."""
+    if case is not state.address.case or tensor not in case.graph.outputs:
+        return ""
+    settings = state.address.settings
+    try:
+        report = report_of(key_of(case, settings), case, settings)
+    except QlabError:
+        return ""
+    run = next((r for r in reversed(report.ort_runs) if r.status is RunStatus.OK), None)
+    if run is None or run.outputs[tensor].size > MOST_SHOWN:
+        return ""
+    values = run.outputs[tensor]
+    if values.shape != shape or str(values.dtype) != dtype:
+        return ""
+    return ", ".join(str(v) for v in values.reshape(-1).tolist())
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _cache() -> dict[str, Identification]:
+    return {}
+
+
+def _found(case: Case, tensor: str, output: Array) -> Identification:
+    """Made once for each case and output; says what is being tried meanwhile."""
+    digest = hashlib.sha256(case_to_json(case).encode() + tensor.encode() + output.tobytes())
+    made, key = _cache(), digest.hexdigest()
+    if key not in made:
+        line = st.empty()
+
+        def tell(words: str) -> None:
+            line.html(f'<p class="q-hint" role="status">Trying {text(words)} …</p>')
+
+        made[key] = identify(case, output, tensor=tensor, progress=tell)
+        line.empty()
+        while len(made) > 32:  # the oldest first
+            del made[next(iter(made))]
+    return made[key]
+
+
+def _command(state: Explored, found: Identification, *, everything: bool) -> None:
+    words = ["python", "-m", "qlab", "identify", gallery_name(state.address.case) or "case.json"]
+    words += ["--output", "yours.txt"]
+    if everything:
+        words.append("--all-codes")
+    if found.tensor != found.case.graph.outputs[0]:
+        words += ["--tensor", found.tensor]
+    st.code(f"$ {shlex.join(words)}", language=None)
+
+
+def _ranking(state: Explored, found: Identification) -> None:
+    """The input that tells apart, every arithmetic with what it leaves, the first that is not explained."""
+    separation = found.separation
+    if separation is not None:
+        st.html(views.separation_html(found))
+        st.button("Open that input in Explore", on_click=_open, args=(state, found))
+    st.html(views.groups_html(found))
+    nodes = views.nodes_at_first(found)
+    best = found.best
+    if not nodes or best is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        at = index_text(found.tensor, best.first or ())
+        st.html(
+            f'<h2 class="q-h2">The first that {text(best.label)} does not explain: {text(at)}</h2>'
+        )
+        view = st.segmented_control(
+            "Numbers", VIEWS, default="decimal", label_visibility="collapsed", required=True
+        )
+    for node in nodes:
+        rows = trace_rows(node.runs, node.tensor, node.index, "")
+        caption = f"Steps of {index_text(node.tensor, node.index)} in {best.label}"
+        parts.markup(trace_html(node.runs, rows, view or "decimal", caption), f"id-{node.tensor}")
+
+
+def _open(state: Explored, found: Identification) -> None:
+    if found.separation is not None:
+        state.rewrite(found.separation.case)
+        st.switch_page("pages/explore.py")

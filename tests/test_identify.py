@@ -1,0 +1,140 @@
+"""Identify: what explains an output, what is left, and the input that tells explanations apart."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from qlab.arithmetic import to_float
+from qlab.builder import build
+from qlab.errors import CaseError
+from qlab.gallery import gallery_case
+from qlab.identify import asked_for, identify
+from qlab.probes import all_codes
+from qlab.schemes import variants
+from qlab.schemes.ort_cpu import OrtCpu
+from qlab.trace import trace
+from qlab.views.identify import headline, identification_text, separation_sentence
+
+OFF_BY_ONE = gallery_case("qlinearadd-off-by-one")
+
+
+def labels(candidates):
+    return {c.label for c in candidates}
+
+
+def of(case, scheme):
+    traced = trace(case.graph, case.inputs, scheme)
+    return traced.outputs[case.graph.outputs[0]]
+
+
+def in_double(case):
+    """A stranger's C: double, round() (half away from zero), then the zero point."""
+    value = {n: case.tensor(n).astype(np.float64) for n in (*case.inputs, *case.graph.constants)}
+    real = value["A_scale"] * (value["A"] - value["A_zero_point"])
+    real = (real + value["B_scale"] * (value["B"] - value["B_zero_point"])) / value["C_scale"]
+    rounded = np.trunc(real + np.copysign(0.5, real)) + value["C_zero_point"]
+    return np.clip(rounded, -128, 127).astype(np.int8)
+
+
+def test_a_strangers_double_with_half_away_rounding_is_identified():
+    case = all_codes(OFF_BY_ONE)
+    found = identify(case, in_double(case))
+    assert "float64 (half away from zero)" in labels(found.explaining)
+    assert not {"float32", "ort_cpu (avx2)"} & labels(found.explaining)
+
+
+@pytest.mark.parametrize("label", ["exact", "float32", "ort_cpu (avx2)", "ort_cpu (arm64)"])
+def test_each_arithmetic_identifies_itself(label):
+    case = all_codes(OFF_BY_ONE)
+    found = identify(case, of(case, variants()[label]))
+    assert label in labels(found.explaining)
+    assert found.best.explains
+
+
+@pytest.mark.parametrize("op_type", ["QLinearMatMul", "QLinearConv", "QGemm", "QuantizeLinear"])
+def test_other_operators(op_type):
+    case = build(op_type)
+    found = identify(case, of(case, OrtCpu("vnni")))
+    assert "ort_cpu (vnni)" in labels(found.explaining)
+
+
+def test_the_input_that_tells_apart_does():
+    found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
+    separation = found.separation
+    assert separation is not None
+    assert separation.parameters
+    assert len(separation.answers) >= 2
+    assert all(v.size == 1 for v in separation.case.inputs.values())
+    for value, names in separation.answers:
+        for name in names:
+            result = of(separation.case, variants()[name])
+            assert result[separation.index] == value
+
+
+def test_where_saturating_pairs_tell_apart_the_input_is_small():
+    case = gallery_case("matmulinteger-u8s8-saturates")
+    name = case.graph.inputs[0]
+    case = dataclasses.replace(case, inputs={name: np.ones_like(case.inputs[name])})
+    found = identify(case, of(case, OrtCpu("vnni")))
+    assert {"ort_cpu (avx2)", "ort_cpu (vnni)"} <= labels(found.explaining)
+    separation = found.separation
+    assert separation is not None
+    assert not separation.parameters
+    assert (separation.case.inputs[name] != 42).sum() <= 2  # its zero point
+    assert any("ort_cpu (avx2)" in n and "ort_cpu (vnni)" not in n for _, n in separation.answers)
+
+
+def test_what_explains_nothing_is_ranked_by_what_is_left():
+    case = all_codes(OFF_BY_ONE)
+    mine = of(case, variants()["exact"]).copy()
+    mine[3, 4] += 1
+    found = identify(case, mine)
+    assert not found.explaining
+    assert found.separation is None
+    assert (found.best.label, found.best.mismatches, found.best.first) == ("exact", 1, (3, 4))
+    text = identification_text(found)
+    assert "No arithmetic here explains all 65,536 codes: " in text
+    assert "The first that exact does not explain:" in text
+    assert "round half to even" in text
+
+
+def test_an_intermediate_tensor_of_a_group():
+    case = build("QLinearAdd", form="QDQ")
+    asked = [asked_for(case, o) for n in case.graph.nodes for o in n.outputs]
+    real = asked[0][0]
+    values = to_float(trace(case.graph, case.inputs, OrtCpu("avx2")).tensors[real], np.float32)
+    found = identify(case, values, tensor=real)
+    assert "ort_cpu (avx2)" in labels(found.explaining)
+
+
+def test_a_group_may_be_explained_by_its_fused_form():
+    case = build("QLinearAdd", form="QDQ", dtype="int8")
+    found = identify(case, of(case, OrtCpu("avx2")))
+    assert any(label.endswith("of the fused form") for label in labels(found.candidates))
+
+
+def test_what_is_asked_for():
+    assert asked_for(OFF_BY_ONE) == ("C", "int8", (1, 1, 1, 1))
+    with pytest.raises(CaseError, match="'Z' is made by no node; made are C"):
+        asked_for(OFF_BY_ONE, "Z")
+    graph = dataclasses.replace(
+        OFF_BY_ONE.graph, nodes=(dataclasses.replace(OFF_BY_ONE.graph.nodes[0], op_type="Foo"),)
+    )
+    with pytest.raises(CaseError, match="no scheme computes this case"):
+        asked_for(dataclasses.replace(OFF_BY_ONE, graph=graph))
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((1, 1), np.int8), np.zeros((1, 1, 1, 1), np.uint8)])
+def test_another_shape_or_type_is_one_line(wrong):
+    with pytest.raises(CaseError, match="C is int8 of the shape"):
+        identify(OFF_BY_ONE, wrong)
+
+
+def test_sentences():
+    found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -86, np.int8))
+    assert headline(found).endswith("comes closest, with 1 of 1 left.")
+    assert separation_sentence(found) == ""
+    found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
+    assert headline(found).endswith("explain the one code.")
+    assert "with others they part. Run this one:" in separation_sentence(found)
