@@ -15,9 +15,17 @@ FUSED = {
     "Gemm": ("com.microsoft", "QGemm"),
     "Add": ("com.microsoft", "QLinearAdd"),
     "Mul": ("com.microsoft", "QLinearMul"),
+    "AveragePool": ("com.microsoft", "QLinearAveragePool"),
+    "GlobalAveragePool": ("com.microsoft", "QLinearGlobalAveragePool"),
+    "LeakyRelu": ("com.microsoft", "QLinearLeakyRelu"),
+    "Sigmoid": ("com.microsoft", "QLinearSigmoid"),
+    "Softmax": ("com.microsoft", "QLinearSoftmax"),
+    "Concat": ("com.microsoft", "QLinearConcat"),
+    "Where": ("com.microsoft", "QLinearWhere"),
 }
 UNFUSED = {fused: op_type for op_type, (_, fused) in FUSED.items()}
 WEIGHT_AXIS = {"Conv": 0, "MatMul": 1, "Gemm": 1}
+UNARY = ("AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid", "Softmax")
 QGEMM_ATTRIBUTES = ("alpha", "transA", "transB")
 
 
@@ -57,11 +65,13 @@ class _Group:
 
     @classmethod
     def find(cls, graph: Graph, node: Node) -> "_Group | None":
-        if node.op_type not in FUSED or node.domain or not (node.input(0) and node.input(1)):
+        if node.op_type not in FUSED or node.domain or not node.inputs:
             return None
-        operands = [graph.producer(name) for name in node.inputs if name]
+        quantized = node.inputs[1:] if node.op_type == "Where" else node.inputs
+        operands = [graph.producer(name) for name in quantized if name]
         found = tuple(n for n in operands if n is not None and _is(n, "DequantizeLinear"))
-        if len(found) < len(operands):
+        fewest = 1 if node.op_type in (*UNARY, "Concat") else 2
+        if len(found) < max(len(operands), fewest):
             return None
         quantize = _quantize_after(graph, node)
         if quantize is not None and quantize.inputs[1] not in graph.constants:
@@ -105,8 +115,10 @@ def _same_meaning(graph: Graph, node: Node, operands: tuple[Node, ...]) -> bool:
         axis = WEIGHT_AXIS.get(node.op_type)
         if node.op_type == "Gemm" and node.attributes.get("transB", 0):
             axis = 0
-        per_channel = scale.size > 1 and position < 2
-        if per_channel and (position == 0 or operand.attributes.get("axis", 1) != axis):
+        if scale.size == 1:
+            continue
+        is_bias = axis is not None and position > 1
+        if position == 0 or (operand.attributes.get("axis", 1) != axis and not is_bias):
             return False
     return bool(node.attributes.get("beta", 1.0) == 1.0)
 
@@ -126,21 +138,31 @@ class _Editor:
     def fuse(self, group: _Group) -> None:
         domain, op_type = FUSED[group.node.op_type]
         operands = [[n.inputs[0], n.inputs[1], self._zero_point(n)] for n in group.operands]
-        bias = [operands[2][0]] if len(operands) > 2 else []
         result: list[str] = []
         output = group.node.outputs[0]
         if group.quantize is not None:
             result = [group.quantize.inputs[1], self._zero_point(group.quantize)]
             output = group.quantize.outputs[0]
-        first, second = operands[:2]
         attributes = group.node.attributes
-        if op_type == "QLinearConv":
-            inputs = [*first, *second, *result, *bias]
-        elif op_type == "QGemm":
-            inputs = [*first, *second, *(bias or [""] * bool(result)), *result]
-            attributes = {k: v for k, v in attributes.items() if k in QGEMM_ATTRIBUTES}
+        if op_type == "QLinearConcat":
+            inputs = [*result, *(name for operand in operands for name in operand)]
+        elif op_type == "QLinearWhere":
+            inputs = [group.node.inputs[0], *operands[0], *operands[1], *result]
+        elif group.node.op_type in UNARY:
+            inputs = [*operands[0], *result]
         else:
-            inputs = [*first, *second, *result]
+            bias = [operands[2][0]] if len(operands) > 2 else []
+            inputs = [*operands[0], *operands[1], *result, *bias]
+            if op_type == "QGemm":
+                inputs = [
+                    *operands[0],
+                    *operands[1],
+                    *(bias or [""] * bool(result)),
+                    *result,
+                ]
+                attributes = {k: v for k, v in attributes.items() if k in QGEMM_ATTRIBUTES}
+        if op_type == "QLinearSoftmax":
+            attributes = {**attributes, "opset": self.graph.opset.get("", 1)}
         node = Node(op_type, tuple(inputs), (output,), domain, attributes)
         gone = [group.node] + [n for n in (group.quantize,) if n is not None]
         if group.quantize is not None and group.quantize.inputs[0] != group.node.outputs[0]:
@@ -153,8 +175,12 @@ class _Editor:
             return False
         op_type = UNFUSED[node.op_type]
         nodes: list[Node] = []
-        reals: list[str] = []
+        reals: list[str] = [node.inputs[0]] if op_type == "Where" else []
         attributes: Mapping[str, AttributeValue] = node.attributes
+        if op_type == "Softmax":
+            attributes = {k: v for k, v in attributes.items() if k != "opset"}
+            if not _softmax_stays(node, self.graph.opset.get("", 1)):
+                return False
         for position, (codes, scale, zero_point) in enumerate(slots.operands):
             axis = WEIGHT_AXIS.get(op_type, 1)
             if op_type == "Gemm" and attributes.get("transB", 0):
@@ -234,16 +260,31 @@ def _slots(node: Node) -> _Slots | None:
     """The inputs of a quantized operator by what they are; None where too few are there."""
     names = [*node.inputs, *[""] * 9]
     bias, result = "", tuple(names[6:8])
+    places: tuple[int, ...] = (0, 3)
     if node.op_type == "QLinearConv":
         bias = names[8]
-    if node.op_type == "QGemm":
+    elif node.op_type == "QGemm":
         bias, result = names[6], tuple(names[7:9])
-    operands = ((names[0], names[1], names[2]), (names[3], names[4], names[5]))
-    if not all(codes and scale for codes, scale, _ in operands):
+    elif node.op_type == "QLinearConcat":
+        places, result = tuple(range(2, len(node.inputs), 3)), tuple(names[:2])
+    elif node.op_type == "QLinearWhere":
+        places, result = (1, 4), tuple(names[7:9])
+    elif UNFUSED[node.op_type] in UNARY:
+        places, result = (0,), tuple(names[3:5])
+    operands = tuple((names[k], names[k + 1], names[k + 2]) for k in places)
+    if not operands or not all(codes and scale for codes, scale, _ in operands):
         return None
     if not result[0]:
         return _Slots(operands, (), bias) if node.op_type == "QGemm" else None
     return _Slots(operands, tuple(n for n in result if n), bias)
+
+
+SOFTMAX_OF_AN_AXIS = 13  # before this opset Softmax takes all axes from the given one on as one
+
+
+def _softmax_stays(node: Node, opset: int) -> bool:
+    """True where Softmax of the graph's opset, which a Q or DQ node raises to 13, means what the node's own says."""
+    return int(node.attributes.get("opset", opset)) >= SOFTMAX_OF_AN_AXIS
 
 
 def _without_unused(graph: Graph) -> Graph:
