@@ -47,15 +47,17 @@ def along_axis(parameter: Array, axis: int, shape: Index, block_size: int = 0) -
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """A convolution's geometry, from the attributes that all convolutions share.
+    """The geometry of a convolution or a pool, from the attributes that all of them share.
 
-    Shapes are those of a channels-first tensor (N, C, spatial…) and weights (M, C / group, kernel…).
+    Shapes are those of a channels-first tensor (N, C, spatial…) and weights (M, C / group, kernel…). ``begins`` and
+    ``ends`` are the padding. A pool has as many groups as channels.
     """
 
     kernel: Index
     strides: Index
     dilations: Index
     begins: Index
+    ends: Index
     output: Index
     group: int
 
@@ -82,6 +84,43 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
     declared = tuple(attribute("kernel_shape", kernel))
     if declared != kernel:
         raise TraceError(f"kernel_shape {list(declared)} is not w's {list(kernel)}")
+    return _slid(attribute, x, kernel, group)
+
+
+def pool_window(attribute: Callable[[str, Any], Any], x: Index) -> Window:
+    """Read kernel_shape, strides, dilations, pads, auto_pad and ceil_mode of a pool.
+
+    Raises TraceError where they do not fit the shape, and where ONNX Runtime and the schema pad differently.
+    """
+    if len(x) < 3:
+        raise TraceError(
+            f"X has the shape {list(x)}: a pool needs (N, C, …) with at least one axis"
+        )
+    kernel = attribute("kernel_shape", None)
+    if kernel is None:
+        raise TraceError("the attribute kernel_shape is absent")
+    kernel = _of_rank(kernel, 1, len(x) - 2, "kernel_shape")
+    ceil = bool(attribute("ceil_mode", 0))
+    auto_pad = attribute("auto_pad", "NOTSET")
+    if auto_pad.startswith("SAME") and max(attribute("dilations", None) or (1,)) > 1:
+        raise TraceError(f"auto_pad {auto_pad} with dilations is not modelled; pads are")
+    if auto_pad == "VALID" and ceil:
+        raise TraceError("auto_pad VALID with ceil_mode is not modelled; pads are")
+    found = _slid(attribute, x, kernel, x[1], ceil=ceil)
+    if auto_pad.startswith("SAME") and any(
+        (o - 1) * s + k + 1 < n
+        for k, s, o, n in zip(kernel, found.strides, found.output, x[2:], strict=True)
+    ):
+        # The schema's formula gives a negative padding here, which shifts the windows.
+        raise TraceError(f"auto_pad {auto_pad} with strides beyond the kernel is not modelled")
+    return found
+
+
+def _slid(
+    attribute: Callable[[str, Any], Any], x: Index, kernel: Index, group: int, *, ceil: bool = False
+) -> Window:
+    """A kernel slid over x's spatial axes; with ``ceil`` the last window may reach over the padding's end."""
+    rank = len(x) - 2
     strides = _of_rank(attribute("strides", None), 1, rank, "strides")
     dilations = _of_rank(attribute("dilations", None), 1, rank, "dilations")
     if min(strides) < 1 or min(dilations) < 1:
@@ -104,7 +143,7 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
     elif auto_pad != "NOTSET":
         raise TraceError(f"auto_pad {auto_pad!r} is not NOTSET, SAME_UPPER, SAME_LOWER or VALID")
     output = tuple(
-        (n + b + e - r) // s + 1
+        _count(n + b + e - r, s, n + b, ceil=ceil)
         for n, b, e, r, s in zip(x[2:], begins, ends, reach, strides, strict=True)
     )
     if min(begins + ends) < 0 or min(kernel) < 1:
@@ -118,10 +157,14 @@ def window(attribute: Callable[[str, Any], Any], x: Index, w: Index) -> Window:
         )
     entries = x[0] * x[1] * math.prod(kernel) * math.prod(output)
     if max(entries, math.prod(output)) > LARGEST:
-        raise TraceError(
-            f"as a matrix x has {entries:,} entries; a convolution of at most {LARGEST:,} is traced"
-        )
-    return Window(kernel, strides, dilations, begins, output, group)
+        raise TraceError(f"as a matrix x has {entries:,} entries; at most {LARGEST:,} are traced")
+    return Window(kernel, strides, dilations, begins, ends, output, group)
+
+
+def _count(room: int, stride: int, end: int, *, ceil: bool) -> int:
+    """Positions of a window with ``room`` to move; rounded up, none begins at ``end`` or behind."""
+    count = -(-room // stride) + 1 if ceil else room // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= end else count
 
 
 def _of_rank(value: Sequence[int] | None, default: int, size: int, name: str) -> Index:

@@ -4,13 +4,14 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from qlab.arithmetic import LARGEST, LARGEST_EXACT, refuse_large
 from qlab.errors import TraceError
+from qlab.lowering import Window, patches
 from qlab.ops import Steps
 from qlab.qtypes import Array
 from qlab.registry import discover
@@ -168,6 +169,66 @@ class Contraction:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """Windows that slide over a tensor, and what becomes of each.
+
+    Attributes:
+        geometry: the windows. shape: of the tensor they slide over, channels first: (N, C, spatial…).
+        include_pad: the mean is over the padding too (count_include_pad).
+        channels_last: the result is (N, spatial…, C).
+        mlas: ONNX Runtime calls MLAS for float32 here: GlobalAveragePool, AveragePool below opset 19, and MaxPool
+            without dilations.
+    """
+
+    geometry: Window
+    shape: Index
+    include_pad: bool = False
+    channels_last: bool = False
+    mlas: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True where the one window is the image, without padding."""
+        return self.geometry.kernel == self.shape[2:] and not any(
+            self.geometry.begins + self.geometry.ends
+        )
+
+    def windows(self, x: Array, fill: Array) -> Array:
+        """X (N, C, spatial…) → (N, C, positions, taps), taps in row-major order, ``fill`` outside of X."""
+        if self.whole:
+            return x.reshape(*x.shape[:2], 1, self.geometry.taps)
+        one = dataclasses.replace(self.geometry, group=x.shape[1])
+        return patches(x, fill, one, channel_major=True)
+
+    @functools.cached_property
+    def inside(self) -> Array:
+        """(positions, taps): True where a window's element is one of X's."""
+        return np.asarray(self._reached(self.shape[2:])[0, 0])
+
+    @functools.cached_property
+    def count(self) -> Array:
+        """(1, 1, positions), int64: how many elements the schema's mean is over."""
+        if not self.include_pad:
+            return np.asarray(self.inside.sum(-1).reshape(1, 1, -1))
+        geometry = self.geometry
+        padded = [
+            n + b + e
+            for n, b, e in zip(self.shape[2:], geometry.begins, geometry.ends, strict=True)
+        ]
+        return np.asarray(self._reached(padded, begins=(0,) * len(padded)).sum(-1))
+
+    def _reached(self, spatial: Sequence[int], **changed: Index) -> Array:
+        one = dataclasses.replace(self.geometry, group=1, **changed)
+        zero = np.zeros((), np.bool_)
+        return patches(np.ones((1, 1, *spatial), np.bool_), zero, one, channel_major=True)
+
+    def arrange(self, values: Array) -> Array:
+        """(N, C, positions) → the result's shape."""
+        first = values.reshape(*values.shape[:2], *self.geometry.output)
+        return np.moveaxis(first, 1, -1) if self.channels_last else first
+
+
 @runtime_checkable
 class Scheme(Protocol):
     """The primitives that operators are made of.
@@ -220,6 +281,15 @@ class Scheme(Protocol):
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
+
+    def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """Reals (N, C, …) → the mean of each window, of ``dtype``."""
+
+    def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
+        """Codes (N, C, …), one scale and zero point for all → the mean of each window, as codes."""
+
+    def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """Reals, or codes as stored (N, C, …) → the largest of each window, of ``dtype``."""
 
 
 @functools.cache

@@ -10,12 +10,12 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import qlinearadd
+from qlab.kernels import pooling, qlinearadd, qlinearpool
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Quantized, Target
+from qlab.schemes import Affine, Contraction, Pool, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
@@ -203,6 +203,18 @@ class OrtCpu:
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""
         return (yield from sgemm(contraction, affine, self.cpu))
+
+    def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """MLAS's pools, or a plain loop."""
+        return (yield from pooling.average_pool(self, x, pool, tensor, dtype))
+
+    def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
+        """QLinearAveragePool, and QLinearGlobalAveragePool where the window is the whole image."""
+        return (yield from qlinearpool.average_pool(self, x, pool, target))
+
+    def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """MLAS's pools, or a plain loop."""
+        return (yield from pooling.max_pool(self, x, pool, tensor, dtype))
 
     def _saturates(self, c: Contraction) -> bool:
         return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)

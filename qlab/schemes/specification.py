@@ -22,7 +22,7 @@ from qlab.arithmetic import (
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Quantized, Target
+from qlab.schemes import Affine, Contraction, Pool, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
 
@@ -163,6 +163,57 @@ class Specification:
             yield Step("with_bias", f"{formula} + {name}", value)
         return value
 
+    def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """Σ X over the window / how many they are."""
+        windows = pool.windows(x, self.real(np.zeros((), np.int64)))
+        total = pool.arrange(self._sum(windows))
+        yield Step("sum", "Σ X", total)
+        count = pool.arrange(pool.count)
+        yield Step("count", _count_formula(pool), count)
+        value = self.arithmetic.divide(total, self.real(count))
+        yield Step("output", "sum / count", value, tensor=tensor, dtype=dtype)
+        return value
+
+    def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
+        """Saturate(round(x_scale · Σ (x - x_zero_point) / count / y_scale) + y_zero_point)."""
+        windows = pool.windows(x.codes - x.zero_point, np.zeros((), np.int64))
+        total = pool.arrange(windows.sum(-1))
+        yield Step("accumulator", f"Σ ({x.name} - {x.zero_point_name})", total)
+        count = pool.arrange(pool.count)
+        yield Step("count", _count_formula(pool), count)
+        real = mul(self.real(total), self.real(x.scale))
+        mean = self.arithmetic.divide(real, self.real(count))
+        yield Step("mean", f"accumulator · {x.scale_name} / count", mean)
+        scaled = self.arithmetic.divide(mean, self.real(target.scale))
+        yield Step("scaled", f"mean / {target.scale_name}", scaled, decides=True)
+        return (yield from self._to_codes(scaled, target))
+
+    def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """The largest element of X in the window; NaN where there is one."""
+        if x.dtype == object:
+            fill = np.asarray(-np.inf, object)
+        else:
+            fill = np.asarray(bounds(dtype)[0] if is_integer(x.dtype) else -np.inf, x.dtype)
+        windows = pool.windows(x, fill)
+        value = windows[..., 0]
+        for k in range(1, windows.shape[-1]):
+            value = larger(value, windows[..., k])
+        value = pool.arrange(value)
+        empty = not pool.inside.any(-1).all()
+        note = "a window without an element of X has the lowest number" if empty else ""
+        yield Step("output", "max X", value, tensor=tensor, dtype=dtype, note=note)
+        return value
+
+    def _sum(self, windows: Array) -> Array:
+        """Along the last axis, one after the other."""
+        if windows.dtype == object:
+            ones = self.real(np.ones((windows.shape[-1], 1), np.int64))
+            return contract_exact(windows, ones)[..., 0]
+        total = windows[..., 0]
+        for k in range(1, windows.shape[-1]):
+            total = add(total, windows[..., k])
+        return total
+
     def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
         product = self.real(scales[0][1])
         for _, scale in scales[1:]:
@@ -190,6 +241,17 @@ class Specification:
         codes = saturate(to_integers(rounded), target.dtype)
         yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
         return codes
+
+
+def _count_formula(pool: Pool) -> str:
+    return f"elements of the window, {'with' if pool.include_pad else 'without'} padding"
+
+
+def larger(a: Array, b: Array) -> Array:
+    """Elementwise maximum, NaN where either is."""
+    if a.dtype == object:
+        return elementwise(lambda p, q: p if p != p or p >= q else q, a, b)
+    return np.asarray(np.maximum(a, b))
 
 
 def _require_codes(target: Target) -> None:
