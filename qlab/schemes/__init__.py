@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import math
 import sys
 from collections.abc import Callable
@@ -177,7 +178,7 @@ class Scheme(Protocol):
 
     @property
     def name(self) -> str:
-        """``exact``, ``float64``, ``float32``, ``ort_cpu``."""
+        """``exact``, ``ort_cpu``, ``tflite`` …: the name of its file."""
 
     @property
     def cpu(self) -> str:
@@ -222,13 +223,33 @@ class Scheme(Protocol):
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
 
 
+DEFAULT = ("exact", "float64", "float32", "ort_cpu")  # what a run shows; the others would drown it
+
+
 @functools.cache
 def schemes() -> dict[str, Scheme]:
-    """Name → scheme, with default parameters."""
+    """Name → scheme, with default parameters; those of ``DEFAULT`` first."""
     found: list[Scheme] = discover(sys.modules[__name__], Scheme)
-    order = ("exact", "float64", "float32")
-    found.sort(key=lambda s: (order.index(s.name) if s.name in order else len(order), s.name))
+    found.sort(key=lambda s: (DEFAULT.index(s.name) if s.name in DEFAULT else len(DEFAULT), s.name))
     return {scheme.name: scheme for scheme in found}
+
+
+@functools.cache
+def variants() -> dict[str, Scheme]:
+    """Label → scheme: every scheme with every set of parameters, such as ``tflite (single rounding)``.
+
+    A scheme's file lists its own as ``VARIANTS``; the first of each has the default parameters.
+    """
+    found: dict[str, Scheme] = {}
+    for scheme in schemes().values():
+        found |= _variants_of(scheme.name)
+    return found
+
+
+def _variants_of(name: str) -> dict[str, Scheme]:
+    module = importlib.import_module(f"{__name__}.{name}")
+    listed: dict[str, Scheme] = module.VARIANTS
+    return listed
 
 
 def scheme(name: str) -> Scheme:

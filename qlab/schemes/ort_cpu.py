@@ -375,3 +375,4 @@ def _fixed_point(r_a: Array, r_b: Array) -> bool:
 
 
 SCHEME = OrtCpu()
+VARIANTS = {f"ort_cpu ({cpu})": OrtCpu(cpu) for cpu in CPUS}
