@@ -76,7 +76,7 @@ def other_parameters(case: Case, seed: int = 0) -> Iterator[Case]:
         graph = dataclasses.replace(case.graph, constants=constants)
         changed = dataclasses.replace(case, graph=graph, expected={})
         probe = next(probes(changed, seed + number))
-        yield _thinned(probe, rng) if elementwise(graph) else probe
+        yield thinned(probe, number)
 
 
 def _parameter(name: str, value: Array, rng: np.random.Generator, *, exact: bool) -> Array:
@@ -98,14 +98,19 @@ def _parameter(name: str, value: Array, rng: np.random.Generator, *, exact: bool
     return value
 
 
-def _thinned(probe: Case, rng: np.random.Generator) -> Case:
-    """A few values of each input along its long axis."""
+def thinned(case: Case, seed: int = 0) -> Case:
+    """An elementwise case with at most `FEW` values along each axis of its inputs; any other as it is."""
+    if not elementwise(case.graph):
+        return case
+    rng = np.random.default_rng(seed)
+    shape = np.broadcast_shapes(*(v.shape for v in case.inputs.values()))
+    kept = [np.sort(rng.permutation(n)[:FEW]) for n in shape]
     inputs = {}
-    for name, value in probe.inputs.items():
-        axis = int(np.argmax(value.shape)) if value.ndim else 0
-        chosen = np.sort(rng.permutation(value.shape[axis])[:FEW]) if value.ndim else 0
-        inputs[name] = np.take(value, chosen, axis) if value.ndim else value
-    return dataclasses.replace(probe, inputs=inputs)
+    for name, value in case.inputs.items():
+        for axis, chosen in enumerate(kept[len(shape) - value.ndim :]):
+            value = np.take(value, chosen if value.shape[axis] > 1 else [0], axis)
+        inputs[name] = value
+    return dataclasses.replace(case, inputs=inputs, expected={})
 
 
 def resting(case: Case, name: str) -> Array:

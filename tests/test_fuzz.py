@@ -11,11 +11,11 @@ from qlab.explain import part
 from qlab.graph import Graph, Node
 from qlab.ops import operators
 from qlab.qtypes import DTYPES, bounds, is_float, is_integer
-from qlab.schemes import schemes
+from qlab.schemes import DEFAULT, schemes
 from qlab.schemes.ort_cpu import CPUS, OrtCpu
 from qlab.trace import trace
 
-ALL = [*(s for n, s in schemes().items() if n != "ort_cpu"), *(OrtCpu(c) for c in CPUS)]
+ALL = [*(schemes()[n] for n in DEFAULT if n != "ort_cpu"), *(OrtCpu(c) for c in CPUS)]
 SHAPES = [(), (1,), (2,), (3,), (0,), (1, 1), (2, 3), (3, 2), (3, 3), (0, 3), (2, 0), (1, 2, 3), (2, 2, 3), (1, 1, 4),
           (1, 2, 3, 3), (2, 2, 2, 2), (2, 1, 2, 2), (1, 2, 0, 3), (1, 1, 2, 2, 2)]  # fmt: skip
 REALS = [0.0, -0.0, 1.0, -1.0, 0.1, 0.5, 2.5, 1e-45, -1e-45, 1e-30, 3e38, -3e38, np.inf, -np.inf, np.nan]  # fmt: skip

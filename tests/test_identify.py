@@ -60,16 +60,17 @@ def test_other_operators(op_type):
 
 
 def test_the_input_that_tells_apart_does():
-    found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
+    case = all_codes(OFF_BY_ONE)
+    found = identify(case, in_double(case))
     separation = found.separation
     assert separation is not None
-    assert separation.parameters
-    assert len(separation.answers) >= 2
-    assert all(v.size == 1 for v in separation.case.inputs.values())
-    for value, names in separation.answers:
+    assert separation.parameters  # no pair of codes tells them apart with the given ones
+    assert len(separation.answers) >= 4
+    assert all(v.size == len(separation.indexes) for v in separation.case.inputs.values())
+    for values, names in separation.answers:
         for name in names:
             result = of(separation.case, variants()[name])
-            assert result[separation.index] == value
+            assert tuple(result[i] for i in separation.indexes) == values
 
 
 def test_where_saturating_pairs_tell_apart_the_input_is_small():
@@ -137,4 +138,4 @@ def test_sentences():
     assert separation_sentence(found) == ""
     found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
     assert headline(found).endswith("explain the one code.")
-    assert "with others they part. Run this one:" in separation_sentence(found)
+    assert separation_sentence(found) == "They part on another input. Run this one:"

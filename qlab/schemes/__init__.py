@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -238,7 +239,7 @@ class Scheme(Protocol):
 
     @property
     def name(self) -> str:
-        """``exact``, ``float64``, ``float32``, ``ort_cpu``."""
+        """``exact``, ``ort_cpu``, ``tflite`` …: the name of its file."""
 
     @property
     def cpu(self) -> str:
@@ -292,13 +293,33 @@ class Scheme(Protocol):
         """Reals, or codes as stored (N, C, …) → the largest of each window, of ``dtype``."""
 
 
+DEFAULT = ("exact", "float64", "float32", "ort_cpu")  # what a run shows; the others would drown it
+
+
 @functools.cache
 def schemes() -> dict[str, Scheme]:
-    """Name → scheme, with default parameters."""
+    """Name → scheme, with default parameters; those of ``DEFAULT`` first."""
     found: list[Scheme] = discover(sys.modules[__name__], Scheme)
-    order = ("exact", "float64", "float32")
-    found.sort(key=lambda s: (order.index(s.name) if s.name in order else len(order), s.name))
+    found.sort(key=lambda s: (DEFAULT.index(s.name) if s.name in DEFAULT else len(DEFAULT), s.name))
     return {scheme.name: scheme for scheme in found}
+
+
+@functools.cache
+def variants() -> dict[str, Scheme]:
+    """Label → scheme: every scheme with every set of parameters, such as ``tflite (single rounding)``.
+
+    A scheme's file lists its own as ``VARIANTS``; the first of each has the default parameters.
+    """
+    found: dict[str, Scheme] = {}
+    for scheme in schemes().values():
+        found |= _variants_of(scheme.name)
+    return found
+
+
+def _variants_of(name: str) -> dict[str, Scheme]:
+    module = importlib.import_module(f"{__name__}.{name}")
+    listed: dict[str, Scheme] = module.VARIANTS
+    return listed
 
 
 def scheme(name: str) -> Scheme:
@@ -306,14 +327,3 @@ def scheme(name: str) -> Scheme:
     if name not in schemes():
         raise TraceError(f"unknown scheme {name!r}; there are {', '.join(schemes())}")
     return schemes()[name]
-
-
-@functools.cache
-def variants() -> dict[str, Scheme]:
-    """Label → scheme, with every value of its parameters."""
-    from qlab.schemes.ort_cpu import CPUS, OrtCpu
-
-    return {
-        **{n: s for n, s in schemes().items() if n != "ort_cpu"},
-        **{f"ort_cpu ({cpu})": OrtCpu(cpu) for cpu in CPUS},
-    }

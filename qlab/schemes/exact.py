@@ -4,8 +4,9 @@ Real tensors between two nodes stay rational: only codes and the graph's outputs
 """
 
 from qlab.arithmetic import EXACT
-from qlab.schemes.specification import Specification
+from qlab.schemes.specification import Specification, variants_of
 
 SCHEME = Specification(
     EXACT, "ONNX operator specification, opset 23; com.microsoft schemas of onnxruntime 1.32.0"
 )
+VARIANTS = variants_of(SCHEME)

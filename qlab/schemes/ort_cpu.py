@@ -292,3 +292,4 @@ def _pair(a: Array, b: Array, axis: int = -2) -> Array:
 
 
 SCHEME = OrtCpu()
+VARIANTS = {f"ort_cpu ({cpu})": OrtCpu(cpu) for cpu in CPUS}

@@ -2,7 +2,7 @@
 
 Rounding is half to even, once, where the specification rounds. QuantizeLinear and everything that requantizes add
 the zero point after rounding; the schemas of com.microsoft QLinearAdd and QLinearMul have it inside the sum, so
-there it is added before.
+there it is added before. Both can be set otherwise, to compare with an arithmetic that does it otherwise.
 """
 
 import dataclasses
@@ -23,16 +23,36 @@ from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Pool, Quantized, Target
+from qlab.schemes.rounding import ROUNDINGS, round_real
 from qlab.trace import Index, Step, Taps
+
+PLACES = {
+    "": "",
+    "before": "zero point before rounding",
+    "after": "zero point after rounding",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Specification:
-    """The specification read in one number system."""
+    """The specification read in one number system.
+
+    Attributes:
+        rounding: a key of ``ROUNDINGS``. zero_point: added before or after rounding; "" is where the
+            operator has it.
+    """
 
     arithmetic: Arithmetic
     source: str
     cpu: str = ""
+    rounding: str = "half_to_even"
+    zero_point: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises TraceError for one that there is not."""
+        for value, known in ((self.rounding, ROUNDINGS), (self.zero_point, PLACES)):
+            if value not in known:
+                raise TraceError(f"{value!r} is unknown; there are {', '.join(map(repr, known))}")
 
     @property
     def name(self) -> str:
@@ -46,8 +66,7 @@ class Specification:
     def quantize(self, x: Array, target: Target) -> Steps:
         """Saturate(round(x / scale) + zero_point)."""
         scaled = self.arithmetic.divide(self.real(x), self.real(target.scale))
-        yield Step("scaled", f"x / {target.scale_name}", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        return (yield from self._to_codes(scaled, f"x / {target.scale_name}", target, "after"))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
         """(q - zero_point) · scale."""
@@ -74,7 +93,7 @@ class Specification:
         yield Step(
             "real_zero_point", "0 - minimum / y_scale", real_zero_point, note=note, decides=True
         )
-        zero_point = saturate(to_integers(self.arithmetic.rint(real_zero_point)), "uint8")
+        zero_point = saturate(to_integers(self._rounded(real_zero_point)), "uint8")
         yield Step(
             "y_zero_point", "saturate(round(real_zero_point))", zero_point, tensor=tensors[2]
         )
@@ -83,12 +102,7 @@ class Specification:
 
     def accumulate(self, contraction: Contraction) -> Steps:
         """Σ (a - a_zero_point)·(b - b_zero_point) over the integers."""
-        c = contraction
-        total = c.arrange(np.matmul(c.lhs - c.lhs_zero_point, c.rhs - c.rhs_zero_point))
-        a, b = c.names
-        formula = f"Σ ({a} - {a}_zero_point) · ({b} - {b}_zero_point)"
-        yield Step("accumulator", formula, total, taps=lambda index: _integer_taps(c, index))
-        return total
+        return (yield from sum_of_products(contraction))
 
     def requantize(
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], target: Target
@@ -98,8 +112,7 @@ class Specification:
         multiplier = self.arithmetic.divide(product, self.real(target.scale))
         yield Step("multiplier", f"{name} / {target.scale_name}", multiplier)
         scaled = mul(self.real(accumulator), multiplier)
-        yield Step("scaled", "accumulator · multiplier", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        return (yield from self._to_codes(scaled, "accumulator · multiplier", target, "after"))
 
     def rescale(
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], tensor: str
@@ -122,8 +135,8 @@ class Specification:
                 f"{q.name}_real", f"{q.scale_name} · ({q.name} - {q.zero_point_name})", reals[-1]
             )
         scaled = self.arithmetic.divide(add(*reals), self.real(target.scale))
-        yield Step("scaled", f"({a.name}_real + {b.name}_real) / {target.scale_name}", scaled)
-        return (yield from self._sum_to_codes(scaled, target))
+        formula = f"({a.name}_real + {b.name}_real) / {target.scale_name}"
+        return (yield from self._to_codes(scaled, formula, target, "before"))
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """(A - A_zero_point)·(B - B_zero_point)·(A_scale·B_scale / C_scale) + C_zero_point."""
@@ -134,8 +147,7 @@ class Specification:
         multiplier = self.arithmetic.divide(scales, self.real(target.scale))
         yield Step("multiplier", f"{name} / {target.scale_name}", multiplier)
         scaled = mul(self.real(product), multiplier)
-        yield Step("scaled", "product · multiplier", scaled)
-        return (yield from self._sum_to_codes(scaled, target))
+        return (yield from self._to_codes(scaled, "product · multiplier", target, "before"))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Σ a·b, added in the order of the taps; then alpha · sum + beta · C."""
@@ -185,8 +197,7 @@ class Specification:
         mean = self.arithmetic.divide(real, self.real(count))
         yield Step("mean", f"accumulator · {x.scale_name} / count", mean)
         scaled = self.arithmetic.divide(mean, self.real(target.scale))
-        yield Step("scaled", f"mean / {target.scale_name}", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        return (yield from self._to_codes(scaled, f"mean / {target.scale_name}", target, "after"))
 
     def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """The largest element of X in the window; NaN where there is one."""
@@ -220,27 +231,52 @@ class Specification:
             product = mul(product, self.real(scale))
         return product, " · ".join(name for name, _ in scales)
 
-    def _to_codes(self, scaled: Array, target: Target) -> Steps:
-        """Round, add the zero point, saturate."""
+    def _rounded(self, values: Array) -> Array:
+        """Values rounded to integers of the number system."""
+        if self.rounding == "half_to_even":
+            return self.arithmetic.rint(values)
+        return round_real(values, self.rounding)
+
+    def _to_codes(self, scaled: Array, formula: str, target: Target, place: str) -> Steps:
+        """Round and saturate, with the zero point added before or after rounding."""
+        before = (self.zero_point or place) == "before"
+        yield Step("scaled", formula, scaled, decides=not before)
         _require_codes(target)
-        rounded = self.arithmetic.rint(scaled)
-        yield Step("rounded", "round half to even", rounded, note=_nan_note(rounded))
-        biased = np.asarray(to_integers(rounded) + target.zero_point)
-        yield Step("biased", f"rounded + {target.zero_point_name}", biased)
-        codes = saturate(biased, target.dtype)
+        value = scaled
+        if before:
+            value = add(scaled, self.real(target.zero_point))
+            yield Step("sum", f"scaled + {target.zero_point_name}", value, decides=True)
+        rounded = self._rounded(value)
+        note = _nan_note(rounded)
+        yield Step("rounded", f"round {ROUNDINGS[self.rounding]}", rounded, note=note)
+        result = to_integers(rounded)
+        if not before:
+            result = np.asarray(result + target.zero_point)
+            yield Step("biased", f"rounded + {target.zero_point_name}", result)
+        codes = saturate(result, target.dtype)
         yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
         return codes
 
-    def _sum_to_codes(self, scaled: Array, target: Target) -> Steps:
-        """Add the zero point, round, saturate."""
-        _require_codes(target)
-        total = add(scaled, self.real(target.zero_point))
-        yield Step("sum", f"scaled + {target.zero_point_name}", total, decides=True)
-        rounded = self.arithmetic.rint(total)
-        yield Step("rounded", "round half to even", rounded, note=_nan_note(rounded))
-        codes = saturate(to_integers(rounded), target.dtype)
-        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
-        return codes
+
+def variants_of(scheme: Specification) -> dict[str, Specification]:
+    """A number system with every rounding and every place of the zero point, by what each is called."""
+    found = {}
+    for rounding, words in ROUNDINGS.items():
+        for place, where in PLACES.items():
+            said = ", ".join(filter(None, (words if rounding != scheme.rounding else "", where)))
+            label = f"{scheme.name} ({said})" if said else scheme.name
+            found[label] = dataclasses.replace(scheme, rounding=rounding, zero_point=place)
+    return found
+
+
+def sum_of_products(contraction: Contraction) -> Steps:
+    """Σ (a - a_zero_point)·(b - b_zero_point) over the integers: a step, and its value."""
+    c = contraction
+    total = c.arrange(np.matmul(c.lhs - c.lhs_zero_point, c.rhs - c.rhs_zero_point))
+    a, b = c.names
+    formula = f"Σ ({a} - {a}_zero_point) · ({b} - {b}_zero_point)"
+    yield Step("accumulator", formula, total, taps=lambda index: _integer_taps(c, index))
+    return total
 
 
 def _count_formula(pool: Pool) -> str:

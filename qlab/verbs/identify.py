@@ -120,8 +120,8 @@ def _document(found: "Identification") -> dict[str, Any]:
         else {
             "case": case_to_document(separation.case),
             "tensor": separation.tensor,
-            "index": separation.index,
+            "indexes": separation.indexes,
             "other_parameters": separation.parameters,
-            "answers": [{"value": v, "labels": labels} for v, labels in separation.answers],
+            "answers": [{"values": v, "labels": labels} for v, labels in separation.answers],
         },
     }

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from qlab.element import ElementNode, way
-from qlab.identify import Candidate, Identification, Separation
+from qlab.identify import Candidate, Identification
 from qlab.notation import integer, show
 from qlab.qtypes import Array, is_float
+from qlab.separation import Separation
 from qlab.views.markup import index_text, sign, text
 from qlab.views.palette import STATES
 from qlab.views.terminal import trace_text
@@ -53,20 +54,35 @@ def separation_sentence(found: Identification) -> str:
     return "They part on another input. Run this one:"
 
 
-def names(group: Sequence[Candidate], limit: int = 4) -> str:
-    """``exact, float64 and 3 more``."""
-    labels = [c.label for c in group]
-    if len(labels) > limit + 1:
-        return f"{', '.join(labels[:limit])} and {len(labels) - limit} more"
+def names(group: Sequence[Candidate], limit: int = 3) -> str:
+    """Who they are, in words, by schemes: ``exact and float64 in 5 variants each`` where there are many."""
+    return listed([c.label for c in group], limit)
+
+
+def listed(labels: Sequence[str], limit: int = 3) -> str:
+    """``exact, float64``; beyond ``limit`` one word for all variants of a scheme: ``float64 (6 variants)``."""
+    if len(labels) > limit:
+        schemes: dict[str, list[str]] = {}
+        for label in labels:
+            schemes.setdefault(label.partition(" (")[0], []).append(label)
+        labels = [
+            of[0] if len(of) == 1 else f"{scheme} ({len(of)} variants)"
+            for scheme, of in schemes.items()
+        ]
     return ", ".join(labels[:-1]) + (" and " if len(labels) > 1 else "") + labels[-1]
 
 
 def answers(separation: Separation) -> tuple[tuple[str, str], ...]:
-    """(value, who gives it) of the input that tells them apart."""
+    """(values, who gives them) of the input that tells them apart."""
     return tuple(
-        (_value(value), ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else ""))
-        for value, labels in separation.answers
-    )  # fmt: skip
+        (", ".join(_value(v) for v in values), listed(labels, 8))
+        for values, labels in separation.answers
+    )
+
+
+def where(separation: Separation) -> str:
+    """``C[0]``; ``C[0], C[1], C[2]``: the elements that tell."""
+    return ", ".join(index_text(separation.tensor, index) for index in separation.indexes)
 
 
 def inputs(separation: Separation) -> tuple[tuple[str, str], ...]:
@@ -119,17 +135,17 @@ def identification_text(found: Identification) -> str:
         lines.append(sentence)
     if separation is not None:
         lines += [f"    {name} = {value}" for name, value in inputs(separation)]
-        at = index_text(separation.tensor, separation.index)
-        lines += [f"  you are {who}  if {at} is {value}" for value, who in answers(separation)]
+        lines += [f"  if {where(separation)} is"]
+        lines += [f"    {value}: you are {who}" for value, who in answers(separation)]
     lines.append("")
     for group in found.groups[:SHOWN]:
         lines.append(f"  {group_words(found, group)}")
-        lines.append(f"      {names(group, 12)}")
+        lines.append(f"      {names(group, 99)}")
     if len(found.groups) > SHOWN:
         lines.append(f"  and {len(found.groups) - SHOWN} other results, further away")
     without = [c for c in found.candidates if c.run.trace is None]
     if without:
-        lines.append(f"  not computed by {names(without, 12)}: {without[0].run.message}")
+        lines.append(f"  not computed by {names(without)}: {without[0].run.message}")
     nodes = nodes_at_first(found)
     if nodes:
         best = found.best
@@ -178,7 +194,7 @@ def separation_html(found: Identification) -> str:
         f'<tr><th scope="row">{text(name)}</th><td class="num">{text(value)}</td></tr>'
         for name, value in inputs(separation)
     )
-    at = index_text(separation.tensor, separation.index)
+    at = where(separation)
     told = "".join(
         f'<tr><td class="num">{text(value)}</td><td>{text(who)}</td></tr>'
         for value, who in answers(separation)

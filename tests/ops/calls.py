@@ -12,11 +12,11 @@ from qlab.engines.results import RunStatus, SessionConfig
 from qlab.graph import Graph, Node
 from qlab.ops import operators
 from qlab.qtypes import DTYPES, Array
+from qlab.schemes import DEFAULT as SCHEMES
 from qlab.schemes import scheme
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import Trace, trace
 
-SCHEMES = ("exact", "float64", "float32", "ort_cpu")
 Tensors = Mapping[str, Array]
 
 
