@@ -11,7 +11,7 @@ from qlab.forms import to_qoperator
 from qlab.probes import elementwise, other_parameters, probes, resting
 from qlab.qtypes import Array
 from qlab.schemes import Scheme
-from qlab.trace import Index, Number, trace
+from qlab.trace import Index, Number, broadcasts, trace
 
 MOST_TRIALS = 300  # of making an input simpler
 MOST_ELEMENTS = 8  # that are looked at
@@ -125,6 +125,8 @@ def _nearest(probe: Case, shape: Index, places: Array) -> int:
         return 0
     distance = np.zeros(len(places))
     for name, value in probe.inputs.items():
+        if not broadcasts(value.shape, shape):
+            continue  # an intermediate result does not depend on every input
         rest = float(resting(probe, name).astype(np.float64))
         flat = np.broadcast_to(value, shape).reshape(-1)
         distance += np.abs(flat[places].astype(np.float64) - rest)
