@@ -178,8 +178,8 @@ class Pool:
         geometry: the windows. shape: of the tensor they slide over, channels first: (N, C, spatial…).
         include_pad: the mean is over the padding too (count_include_pad).
         channels_last: the result is (N, spatial…, C).
-        mlas: ONNX Runtime calls MLAS for float32 here: GlobalAveragePool, AveragePool below opset 19, and MaxPool
-            without dilations.
+        mlas: ONNX Runtime calls MLAS for float32 here: GlobalAveragePool, AveragePool below opset 19 (unless ceil_mode
+            meets count_include_pad), and MaxPool without dilations.
     """
 
     geometry: Window
