@@ -212,6 +212,20 @@ class Scheme(Protocol):
     ) -> Steps:
         """Integer sums times the scales → reals; finishes ``tensor`` where it is not empty."""
 
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """Integer sums times the scales, plus a bias of reals → reals; finishes ``tensor``.
+
+        ``separate``: ONNX Runtime's matrix product does not take the last scale, which is multiplied afterwards.
+        """
+
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearAdd."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import qlinearadd
+from qlab.kernels import matmulintegertofloat, qlinearadd
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
@@ -171,6 +171,22 @@ class OrtCpu:
         name = "output" if tensor else "scaled"
         yield Step(name, "f32(f32(accumulator) · multiplier)", value, tensor=tensor)
         return value
+
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """MatMulIntegerToFloat and DynamicQuantizeMatMul."""
+        return (
+            yield from matmulintegertofloat.rescale(
+                self, accumulator, scales, bias, tensor, separate=separate
+            )
+        )
 
     def _in_int32(self, accumulator: Array) -> Steps:
         """The sum as its int32 register holds it, a bias included."""

@@ -113,6 +113,22 @@ class Specification:
         )
         return value
 
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """Accumulator · scales + bias."""
+        value = yield from self.rescale(accumulator, scales, "" if bias is not None else tensor)
+        if bias is not None:
+            value = add(value, bias)
+            yield Step("output", "scaled + bias", value, tensor=tensor)
+        return value
+
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """(A_scale·(A - A_zero_point) + B_scale·(B - B_zero_point)) / C_scale + C_zero_point."""
         reals = []
