@@ -10,12 +10,12 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import matmulintegertofloat, qlinearadd
+from qlab.kernels import matmulintegertofloat, matmulnbits, qlinearadd
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Quantized, Target
+from qlab.schemes import Affine, BlockedWeights, Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
@@ -219,6 +219,18 @@ class OrtCpu:
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""
         return (yield from sgemm(contraction, affine, self.cpu))
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """MatMulNBits."""
+        return (yield from matmulnbits.multiply(self.cpu, a, weights, bias, tensor, accuracy_level))
 
     def _saturates(self, c: Contraction) -> bool:
         return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)

@@ -22,8 +22,8 @@ from qlab.arithmetic import (
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Quantized, Target
-from qlab.trace import Index, Step, Taps
+from qlab.schemes import Affine, BlockedWeights, Contraction, Quantized, Target
+from qlab.trace import Index, Step, Taps, whole_step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +177,28 @@ class Specification:
                 term, name = mul(self.real(affine.beta), term), "beta · C"
             value = add(value, term)
             yield Step("with_bias", f"{formula} + {name}", value)
+        return value
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """A · ((B - zero_points) · scales) + bias. The accuracy level is a permission, no part of the result."""
+        w = weights
+        centered = w.codes - w.spread(w.zero_point)
+        real = mul(self.real(centered[:, : w.k]), self.real(w.spread(w.scale)[:, : w.k]))
+        contraction = w.contraction(a, real)
+        yield whole_step("B_real", "(B - zero_points) · scales", real, a.ndim)
+        value = yield from self.contract(contraction)
+        formula = "accumulator"
+        if bias is not None:
+            value, formula = add(value, bias), "accumulator + bias"
+        yield Step("output", formula, value, tensor=tensor)
         return value
 
     def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
