@@ -74,6 +74,15 @@ class Step:
     )
 
 
+def whole_step(name: str, formula: str, value: Array, rank: int, note: str = "") -> Step:
+    """A step of a parameter as a whole, whose tensor has ``rank`` axes.
+
+    It gets one axis more than the tensor, so that none of its entries is taken for that of one element.
+    """
+    shape = (1,) * (rank + 1 - value.ndim) + value.shape
+    return Step(name, formula, value.reshape(shape), note=note)
+
+
 @dataclasses.dataclass(frozen=True)
 class ElementStep:
     """A step seen at one element of the tensor: ``value`` is a single number."""

@@ -60,8 +60,10 @@ def order(product: Product, cpu: str, *, plain: bool = True) -> Order:
     return Order("chain", block, cpu != "sse")
 
 
-def sgemm(c: Contraction, affine: Affine | None, cpu: str) -> Steps:
+def sgemm(c: Contraction, affine: Affine | None, cpu: str, how: Order | None = None) -> Steps:
     """alpha · A · B + beta · C. An addend is there before the first product, so it is no step of its own.
+
+    ``how``: an order other than the one that MLAS chooses for a matrix product.
 
     Raises TraceError for a contraction of codes.
     """
@@ -71,7 +73,7 @@ def sgemm(c: Contraction, affine: Affine | None, cpu: str) -> Steps:
     if affine is not None:
         alpha, beta = _f32(affine.alpha), _f32(affine.beta)
         addend = affine.addend if beta != 0 else None
-    how = order(c.product, cpu, plain=bool(alpha == 1 and (beta == 1 or addend is None)))
+    how = how or order(c.product, cpu, plain=bool(alpha == 1 and (beta == 1 or addend is None)))
     folds = np.zeros((), np.int64)
     if how.name == "lanes":
         folds = lane_folds(max(c.product.rows, c.product.columns), c.result_shape)

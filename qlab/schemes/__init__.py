@@ -230,6 +230,46 @@ class Pool:
         return np.moveaxis(first, 1, -1) if self.channels_last else first
 
 
+@dataclasses.dataclass(frozen=True)
+class BlockedWeights:
+    """The weights of MatMulNBits: B of N columns, each cut into blocks along K.
+
+    Attributes:
+        codes: int64 (N, blocks · block_size), what is beyond K included.
+        scale: as stored; zero_point: int64; both (N, blocks).
+        k: rows of B that count. block_size: rows of a block. bits: of a code.
+        explicit: zero_points is given; else they are 2^(bits - 1).
+        constant: which of ``B``, ``scales`` and ``zero_points`` are initializers.
+    """
+
+    codes: Array
+    scale: Array
+    zero_point: Array
+    k: int
+    block_size: int
+    bits: int
+    explicit: bool
+    constant: frozenset[str]
+
+    def spread(self, parameter: Array) -> Array:
+        """(N, blocks) → one entry for each code."""
+        return np.repeat(parameter, self.block_size, axis=1)
+
+    def contraction(self, a: Array, real: Array) -> Contraction:
+        """A (…, K) times dequantized weights (N, K): all rows of A are those of one matrix."""
+        *lead, k = a.shape
+        rows, zero = a.reshape(-1, k), np.zeros((), np.int64)
+
+        def arrange(result: Array) -> Array:
+            return result.reshape(*lead, len(real))
+
+        positions = tuple((i,) for i in range(k))
+        product = Product(len(rows), len(real), b_transposed=True)
+        return Contraction(
+            rows, real.T, zero, zero, arrange, ("k",), positions, ("A", "B"), product=product
+        )
+
+
 @runtime_checkable
 class Scheme(Protocol):
     """The primitives that operators are made of.
@@ -274,6 +314,20 @@ class Scheme(Protocol):
     ) -> Steps:
         """Integer sums times the scales → reals; finishes ``tensor`` where it is not empty."""
 
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """Integer sums times the scales, plus a bias of reals → reals; finishes ``tensor``.
+
+        ``separate``: ONNX Runtime's matrix product does not take the last scale, which is multiplied afterwards.
+        """
+
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearAdd."""
 
@@ -282,6 +336,17 @@ class Scheme(Protocol):
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """MatMulNBits: reals (…, K) times weights, plus a bias (N,), → reals (…, N); finishes ``tensor``."""
 
     def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """Reals (N, C, …) → the mean of each window, of ``dtype``."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import pooling, qlinearadd, qlinearpool
+from qlab.kernels import matmulintegertofloat, matmulnbits, pooling, qlinearadd, qlinearpool
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Pool, Quantized, Target
+from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
@@ -172,6 +172,22 @@ class OrtCpu:
         yield Step(name, "f32(f32(accumulator) · multiplier)", value, tensor=tensor)
         return value
 
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """MatMulIntegerToFloat and DynamicQuantizeMatMul."""
+        return (
+            yield from matmulintegertofloat.rescale(
+                self, accumulator, scales, bias, tensor, separate=separate
+            )
+        )
+
     def _in_int32(self, accumulator: Array) -> Steps:
         """The sum as its int32 register holds it, a bias included."""
         total = wrap32(accumulator)
@@ -215,6 +231,18 @@ class OrtCpu:
     def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """MLAS's pools, or a plain loop."""
         return (yield from pooling.max_pool(self, x, pool, tensor, dtype))
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """MatMulNBits."""
+        return (yield from matmulnbits.multiply(self.cpu, a, weights, bias, tensor, accuracy_level))
 
     def _saturates(self, c: Contraction) -> bool:
         return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)

@@ -22,9 +22,9 @@ from qlab.arithmetic import (
 from qlab.errors import TraceError
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Pool, Quantized, Target
+from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.schemes.rounding import ROUNDINGS, round_real
-from qlab.trace import Index, Step, Taps
+from qlab.trace import Index, Step, Taps, whole_step
 
 PLACES = {
     "": "",
@@ -126,6 +126,22 @@ class Specification:
         )
         return value
 
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: tuple[tuple[str, Array], ...],
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """Accumulator · scales + bias."""
+        value = yield from self.rescale(accumulator, scales, "" if bias is not None else tensor)
+        if bias is not None:
+            value = add(value, bias)
+            yield Step("output", "scaled + bias", value, tensor=tensor)
+        return value
+
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """(A_scale·(A - A_zero_point) + B_scale·(B - B_zero_point)) / C_scale + C_zero_point."""
         reals = []
@@ -224,6 +240,28 @@ class Specification:
         for k in range(1, windows.shape[-1]):
             total = add(total, windows[..., k])
         return total
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """A · ((B - zero_points) · scales) + bias. The accuracy level is a permission, no part of the result."""
+        w = weights
+        centered = w.codes - w.spread(w.zero_point)
+        real = mul(self.real(centered[:, : w.k]), self.real(w.spread(w.scale)[:, : w.k]))
+        contraction = w.contraction(a, real)
+        yield whole_step("B_real", "(B - zero_points) · scales", real, a.ndim)
+        value = yield from self.contract(contraction)
+        formula = "accumulator"
+        if bias is not None:
+            value, formula = add(value, bias), "accumulator + bias"
+        yield Step("output", formula, value, tensor=tensor)
+        return value
 
     def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
         product = self.real(scales[0][1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from tests.ops.calls import call, equal, everywhere, f32, result, tensor, traced
+from tests.ops.calls import call, equal, everywhere, f32, result, returned, tensor, traced
 
 
 def to_float(a, b, a_scale, b_scale, bias=None, zero_points=(0, 0), types=("uint8", "uint8")):
@@ -45,6 +45,17 @@ def test_pairs_saturate_on_avx2():
     equal(result(case), [[64_770]])
     equal(result(case, "ort_cpu", "avx2"), [[32_767]])
     equal(result(case, "ort_cpu", "vnni"), [[64_770]])
+
+
+def test_a_scale_that_the_kernel_does_not_take_multiplies_the_bias_too():
+    """A bug of ONNX Runtime's: B of three axes with b_scale (N,); (1, 1, N) is as it should be."""
+    a, b = [[[3]]], [[[4, 1]]]
+    everywhere(to_float(a, b, 0.5, [[[2, 4]]], [10, 10]), f32([[[12 + 10, 6 + 10]]]))
+    case = to_float(a, b, 0.5, [2, 4], [10, 10])
+    for name in ("exact", "float64", "float32"):
+        equal(result(case, name), [[[22, 16]]])
+    for actual in (result(case, "ort_cpu"), returned(case)):
+        equal(actual, [[[12 + 20, 6 + 40]]])
 
 
 def test_what_does_not_fit():
