@@ -246,3 +246,44 @@ def to_channels_first(result: Array, geometry: Window) -> Array:
     """(N, group, positions, M / group) → (N, M, spatial…)."""
     n, group, _, m = result.shape
     return result.transpose(0, 1, 3, 2).reshape(n, group * m, *geometry.output)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """A tensor as rows that are each normalized: along one axis, or over this axis and all after it.
+
+    Attributes:
+        shape: of the tensor. axis: not negative. flat: the axes after it belong to the row (Softmax below opset 13).
+    """
+
+    shape: Index
+    axis: int
+    flat: bool
+
+    @property
+    def length(self) -> int:
+        """Entries of a row."""
+        return math.prod(self.shape[self.axis :]) if self.flat else self.shape[self.axis]
+
+    def split(self, values: Array) -> Array:
+        """The tensor's values → (rows, entries)."""
+        moved = values if self.flat else np.moveaxis(values, self.axis, -1)
+        return np.asarray(moved.reshape(math.prod(self.shape) // max(self.length, 1), self.length))
+
+    def join(self, values: Array) -> Array:
+        """(rows, entries), or (rows, 1) for one value a row → the tensor's shape."""
+        spread = np.broadcast_to(values, (len(values), self.length))
+        if self.flat:
+            return np.asarray(spread.reshape(self.shape))
+        rest = self.shape[: self.axis] + self.shape[self.axis + 1 :]
+        return np.asarray(np.moveaxis(spread.reshape(*rest, self.length), -1, self.axis))
+
+
+def normalized_rows(shape: Index, axis: int, opset: int) -> Rows:
+    """The rows of Softmax. Raises TraceError for an axis that the tensor does not have."""
+    rank = len(shape)
+    if not -rank <= axis < rank:
+        raise TraceError(
+            f"axis {axis} is outside a tensor of rank {rank}; {-rank} to {rank - 1} are allowed"
+        )
+    return Rows(shape, axis % rank, opset < 13)

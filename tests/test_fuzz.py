@@ -55,7 +55,7 @@ SCHEMA_NAMES = {
     "QGemm": ("transA", "transB", "alpha"),
 }
 CONVOLUTION = ("group", "pads", "strides", "dilations", "kernel_shape", "auto_pad")
-OPAQUE = (("", "Softmax"), ("", "Sigmoid"), ("", "Concat"), ("", "Cast"), ("", "NoSuch"), ("com.microsoft", "QLinearSoftmax"))  # fmt: skip
+OPAQUE = (("", "Tanh"), ("", "Erf"), ("", "Sum"), ("", "TopK"), ("", "NoSuch"), ("com.microsoft", "QEmbedLayerNormalization"))  # fmt: skip
 
 
 class Odd:
@@ -209,7 +209,7 @@ def test_a_graph_is_traced_or_refused_in_one_line(seed):
                     continue
                 compare_outputs(graph, exact, ("exact", exact.outputs), ("other", other.outputs))
                 part(exact, other)
-    assert traced >= 150  # else nothing was tried
+    assert traced >= 100  # else nothing was tried
 
 
 def test_the_schemes_refuse_the_same_graphs():

@@ -26,6 +26,21 @@ def codes(call: Call, name: str, *, bits: int = 16) -> Array:
     return value.astype(np.int64)
 
 
+def eight_bits(call: Call, name: str, output_zero_point: str) -> Array:
+    """An input of int8 or uint8 codes as int64. Raises TraceError where the output's zero point has another type."""
+    values = codes(call, name, bits=8)
+    if call.dtype(name) not in ("int8", "uint8"):
+        raise TraceError(f"{name} is {call.dtype(name)}; int8 and uint8 are allowed")
+    if call.optional(output_zero_point) is not None and call.dtype(output_zero_point) != call.dtype(
+        name
+    ):
+        raise TraceError(
+            f"{output_zero_point} is {call.dtype(output_zero_point)} and {name} is {call.dtype(name)}; "
+            "they have one type"
+        )
+    return values
+
+
 def reals(call: Call, name: str) -> Array:
     """An input of reals as the scheme's numbers. Raises TraceError where it has an integer type."""
     if call.dtype(name) not in REALS:

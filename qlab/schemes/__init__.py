@@ -12,7 +12,8 @@ import numpy as np
 
 from qlab.arithmetic import LARGEST, LARGEST_EXACT, refuse_large
 from qlab.errors import TraceError
-from qlab.lowering import Window, patches
+from qlab.functions import Function
+from qlab.lowering import Rows, Window, patches
 from qlab.ops import Steps
 from qlab.qtypes import Array
 from qlab.registry import discover
@@ -336,6 +337,18 @@ class Scheme(Protocol):
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
+
+    def evaluate(self, x: Array, function: Function, tensor: str, dtype: str) -> Steps:
+        """A function of each real → reals of ``dtype``."""
+
+    def lookup(self, q: Quantized, function: Function, target: Target) -> Steps:
+        """A function of what each code stands for → codes; ONNX Runtime reads it from a table of all codes."""
+
+    def softmax(self, x: Array, rows: Rows, tensor: str, dtype: str) -> Steps:
+        """exp(x) over its sum along each row → reals of ``dtype``."""
+
+    def quantized_softmax(self, q: Quantized, rows: Rows, target: Target) -> Steps:
+        """QLinearSoftmax: the softmax of what the codes stand for → codes."""
 
     def multiply_blocks(
         self,

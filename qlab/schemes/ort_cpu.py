@@ -5,14 +5,26 @@ release. ``f32(·)`` is one rounding to float32, ``fma`` a fused multiply-add, a
 """
 
 import dataclasses
+import re
 
 import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import matmulintegertofloat, matmulnbits, pooling, qlinearadd, qlinearpool
+from qlab.functions import Function
+from qlab.kernels import (
+    functions,
+    matmulintegertofloat,
+    matmulnbits,
+    pooling,
+    qlinearadd,
+    qlinearpool,
+    qlinearsoftmax,
+    softmax,
+)
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
+from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
@@ -30,10 +42,13 @@ class OrtCpu:
             (the same kernels with exact accumulators), ``sse`` (exact accumulators, no fused multiply-add),
             ``arm64`` (exact accumulators, fixed-point QLinearAdd).
         x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
+        version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. Only QLinearSoftmax changed its
+            codes between 1.15.0 and 1.32.0 (`qlab.kernels.qlinearsoftmax` has where).
     """
 
     cpu: str = "avx2"
     x64quantprecision: bool = False
+    version: str = ""
     name: str = "ort_cpu"
     source: str = (
         "onnxruntime 1.32.0: core/mlas/lib/{quantize,qgemm,qlmul,qladd}.cpp, intrinsics/avx2/qladd_avx2.cpp, "
@@ -48,6 +63,16 @@ class OrtCpu:
                 "and float16 in QuantizeLinear and DequantizeLinear"
             )
         return FLOAT32.real(values)
+
+    @property
+    def avx512(self) -> bool:
+        """Softmax in float32 runs on registers of 512 bits."""
+        return self.cpu == "vnni"
+
+    def before(self, release: tuple[int, int]) -> bool:
+        """True for a release older than this one, ``(1, 29)``."""
+        numbers = tuple(int(n) for n in re.findall(r"\d+", self.version)[:2])
+        return bool(numbers) and numbers < release
 
     def quantize(self, x: Array, target: Target) -> Steps:
         """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
@@ -243,6 +268,22 @@ class OrtCpu:
     ) -> Steps:
         """MatMulNBits."""
         return (yield from matmulnbits.multiply(self.cpu, a, weights, bias, tensor, accuracy_level))
+
+    def evaluate(self, x: Array, function: Function, tensor: str, dtype: str) -> Steps:
+        """The function's float32 kernel."""
+        return (yield from functions.evaluate(self, x, function, tensor, dtype))
+
+    def lookup(self, q: Quantized, function: Function, target: Target) -> Steps:
+        """A table of 256 entries, made with the function's float32 kernel."""
+        return (yield from functions.lookup(self, q, function, target))
+
+    def softmax(self, x: Array, rows: Rows, tensor: str, dtype: str) -> Steps:
+        """MlasComputeSoftmax."""
+        return (yield from softmax.softmax(self, x, rows, tensor, dtype))
+
+    def quantized_softmax(self, q: Quantized, rows: Rows, target: Target) -> Steps:
+        """QLinearSoftmax."""
+        return (yield from qlinearsoftmax.softmax(self, q, rows, target))
 
     def _saturates(self, c: Contraction) -> bool:
         return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)

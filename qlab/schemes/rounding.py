@@ -49,6 +49,5 @@ def _round_fraction(value: Any, rounding: str) -> Any:
         return math.floor(value)
     if rounding == "half_up":
         return math.floor(value + Fraction(1, 2))
-    nudge = Fraction(1, 2) if rounding == "half_away" else Fraction(0)
-    magnitude = math.floor(Fraction(abs(value)) + nudge)
-    return magnitude if value >= 0 else -magnitude
+    half = Fraction(1, 2) if rounding == "half_away" else Fraction(0)
+    return math.floor(value + half) if value >= 0 else math.ceil(value - half)

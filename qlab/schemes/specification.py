@@ -20,9 +20,12 @@ from qlab.arithmetic import (
     to_integers,
 )
 from qlab.errors import TraceError
+from qlab.functions import Function, apply
+from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
+from qlab.schemes.normalization import softmax_steps
 from qlab.schemes.rounding import ROUNDINGS, round_real
 from qlab.trace import Index, Step, Taps, whole_step
 
@@ -261,6 +264,39 @@ class Specification:
         if bias is not None:
             value, formula = add(value, bias), "accumulator + bias"
         yield Step("output", formula, value, tensor=tensor)
+        return value
+
+    def evaluate(self, x: Array, function: Function, tensor: str, dtype: str) -> Steps:
+        """The function, rounded once to the number system."""
+        value = apply(function.exact, self.real(x), function.double)
+        yield Step("output", function.formula, value, tensor=tensor, dtype=dtype)
+        return value
+
+    def lookup(self, q: Quantized, function: Function, target: Target) -> Steps:
+        """DequantizeLinear, the function, QuantizeLinear."""
+        real = yield from self._dequantized(q)
+        value = apply(function.exact, real, function.double)
+        yield Step("value", function.of("real"), value)
+        scaled = self.arithmetic.divide(value, self.real(target.scale))
+        formula = f"value / {target.scale_name}"
+        return (yield from self._to_codes(scaled, formula, target, "after"))
+
+    def softmax(self, x: Array, rows: Rows, tensor: str, dtype: str) -> Steps:
+        """exp(x - maximum) / Σ exp(x - maximum)."""
+        return (yield from softmax_steps(self.arithmetic, self.real(x), rows, tensor, dtype))
+
+    def quantized_softmax(self, q: Quantized, rows: Rows, target: Target) -> Steps:
+        """DequantizeLinear, Softmax, QuantizeLinear."""
+        real = yield from self._dequantized(q)
+        value = yield from softmax_steps(self.arithmetic, real, rows)
+        scaled = self.arithmetic.divide(value, self.real(target.scale))
+        formula = f"probability / {target.scale_name}"
+        return (yield from self._to_codes(scaled, formula, target, "after"))
+
+    def _dequantized(self, q: Quantized) -> Steps:
+        """What the codes stand for, as an intermediate."""
+        value = mul(self.real(q.scale), self.real(np.asarray(q.codes - q.zero_point)))
+        yield Step("real", f"{q.scale_name} · ({q.name} - {q.zero_point_name})", value)
         return value
 
     def _scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
