@@ -52,7 +52,7 @@ def logistic(x: Array, cpu: str) -> Array:
     p = f32(clamped * polynomial(square, LOGISTIC_P, cpu))
     value = f32(f32(p / polynomial(square, LOGISTIC_Q, cpu)) + np.float32(0.5))
     # Only the kernel without AVX2 clamps to 1 as well; the others never exceed it.
-    return np.clip(value, np.float32(0), np.float32(1))
+    return np.asarray(np.clip(value, np.float32(0), np.float32(1)))
 
 
 def computed(scheme: "OrtCpu", function: Function, x: Array) -> tuple[Array, str]:
