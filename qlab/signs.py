@@ -27,7 +27,6 @@ OTHER_SIGN = {
     "int8": "uint8", "uint8": "int8", "int16": "uint16", "uint16": "int16", "int4": "uint4", "uint4": "int4",
 }  # fmt: skip
 MOVING = ("Transpose", "Reshape", "Flatten", "Identity")
-ONE_TYPE = ("QLinearAdd", "QLinearMul")
 
 
 def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
@@ -53,15 +52,17 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
         elif operator is None or not zero_points:
             # Codes that an operator takes as plain integers would change their meaning.
             fixed.update(n for n in (*node.inputs, *node.outputs) if n)
+        of_codes = []
         for name in operator.inputs if operator else ():
             if name.endswith("_zero_point"):
                 codes = letters.get(name.removesuffix("_zero_point").lower(), node.outputs[0])
+                of_codes.append(codes)
                 if named.get(name):
                     link(codes, named[name])
                 else:
                     fixed.add(codes)
-        if node.op_type in ONE_TYPE and len(node.inputs) > 3:
-            link(node.input(0), node.input(3), node.outputs[0])
+        if operator is not None and operator.one_type:
+            link(*of_codes)
     groups = []
     for joined in {id(g): g for g in links.values()}.values():
         held = {

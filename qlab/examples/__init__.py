@@ -54,7 +54,7 @@ def one_node(
     *,
     domain: str = "com.microsoft",
     outputs: Sequence[str] = ("y",),
-    opset: int = 13,
+    onnx_opset: int = 13,
     **attributes: Any,
 ) -> Case:
     """A graph of one node whose tensors have the schema's names; ``inputs`` are fed, ``constants`` are not."""
@@ -63,7 +63,7 @@ def one_node(
     names = [n if n in tensors else "" for n in operator.inputs]
     while names and not names[-1]:
         names.pop()
-    versions = {"": opset} | ({domain: 1} if domain else {})
+    versions = {"": onnx_opset} | ({domain: 1} if domain else {})
     node = Node(op_type, tuple(names), tuple(outputs), domain, attributes)
     graph = Graph((node,), dict(constants), tuple(inputs), tuple(outputs), versions)
     return Case(graph, dict(inputs))

@@ -11,13 +11,13 @@ ALL_CODES = ("uint8", "int8", "uint16", "int16", "uint4", "int4")
 def _quantize(dtype: str, _: str) -> Case:
     x = np.asarray([-1.0, -0.05, 0.0, 0.05, 0.15, 2.55, 1000.0], np.float32)
     constants = {"y_scale": scale(0.1), "y_zero_point": zero_point(dtype)}
-    return one_node("QuantizeLinear", {"x": x}, constants, domain="", opset=21)
+    return one_node("QuantizeLinear", {"x": x}, constants, domain="", onnx_opset=21)
 
 
 def _dequantize(dtype: str, _: str) -> Case:
     constants = {"x_scale": scale(0.1), "x_zero_point": zero_point(dtype)}
     x = codes(dtype, -100, -3, 0, 1, 5, 100)
-    return one_node("DequantizeLinear", {"x": x}, constants, domain="", opset=21)
+    return one_node("DequantizeLinear", {"x": x}, constants, domain="", onnx_opset=21)
 
 
 def _dynamic(_: str, __: str) -> Case:

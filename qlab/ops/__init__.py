@@ -30,6 +30,7 @@ class Operator:
         opaque: True for the one that stands for all others, computed by the ONNX reference evaluator.
         elementwise: True where each element of the result depends on those at its own place only (and on parameters
             per tensor), so that its inputs may have any shapes that broadcast.
+        one_type: True where codes and zero points of all operands and of the result have one type.
     """
 
     op_type: str
@@ -39,6 +40,7 @@ class Operator:
     steps: "Callable[[Call, Scheme], Iterator[Step]]"
     opaque: bool = False
     elementwise: bool = False
+    one_type: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

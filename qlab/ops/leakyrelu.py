@@ -17,4 +17,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield from scheme.evaluate(reals(call, "X"), function, call.output, call.dtype("X"))
 
 
-OPERATOR = Operator("LeakyRelu", "", ("X",), "ai.onnx LeakyRelu, opsets 6 to 16", _steps)
+OPERATOR = Operator(
+    "LeakyRelu", "", ("X",), "ai.onnx LeakyRelu, opsets 6 to 16", _steps, elementwise=True
+)

@@ -28,4 +28,5 @@ OPERATOR = Operator(
     "com.microsoft QLinearAdd, onnxruntime 1.32.0",
     _steps,
     elementwise=True,
+    one_type=True,
 )

@@ -27,4 +27,5 @@ OPERATOR = Operator(
     QLINEAR_INPUTS,
     "com.microsoft QLinearAveragePool, onnxruntime 1.32.0",
     _steps,
+    one_type=True,
 )

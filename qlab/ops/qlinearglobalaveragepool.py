@@ -23,4 +23,5 @@ OPERATOR = Operator(
     QLINEAR_INPUTS,
     "com.microsoft QLinearGlobalAveragePool, onnxruntime 1.32.0",
     _steps,
+    one_type=True,
 )

@@ -27,4 +27,5 @@ OPERATOR = Operator(
     "com.microsoft QLinearMul, onnxruntime 1.32.0",
     _steps,
     elementwise=True,
+    one_type=True,
 )

@@ -22,4 +22,6 @@ OPERATOR = Operator(
     INPUTS,
     "com.microsoft QLinearSigmoid, onnxruntime 1.32.0",
     _steps,
+    elementwise=True,
+    one_type=True,
 )

@@ -39,4 +39,5 @@ OPERATOR = Operator(
     INPUTS,
     "com.microsoft QLinearSoftmax, onnxruntime 1.32.0",
     _steps,
+    one_type=True,
 )

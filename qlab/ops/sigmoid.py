@@ -16,4 +16,6 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     yield from scheme.evaluate(reals(call, "X"), SIGMOID, call.output, call.dtype("X"))
 
 
-OPERATOR = Operator("Sigmoid", "", ("X",), "ai.onnx Sigmoid, opsets 6 to 13", _steps)
+OPERATOR = Operator(
+    "Sigmoid", "", ("X",), "ai.onnx Sigmoid, opsets 6 to 13", _steps, elementwise=True
+)
