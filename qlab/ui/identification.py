@@ -167,7 +167,9 @@ def _ranking(state: Explored, found: Identification) -> None:
     separation = found.separation
     if separation is not None:
         st.html(views.separation_html(found))
-        st.button("Open that input in Explore", on_click=_open, args=(state, found))
+        if st.button("Open that input in Explore"):
+            state.rewrite(separation.case)
+            st.switch_page("pages/explore.py")
     st.html(views.groups_html(found))
     nodes = views.nodes_at_first(found)
     best = found.best
@@ -185,9 +187,3 @@ def _ranking(state: Explored, found: Identification) -> None:
         rows = trace_rows(node.runs, node.tensor, node.index, "")
         caption = f"Steps of {index_text(node.tensor, node.index)} in {best.label}"
         parts.markup(trace_html(node.runs, rows, view or "decimal", caption), f"id-{node.tensor}")
-
-
-def _open(state: Explored, found: Identification) -> None:
-    if found.separation is not None:
-        state.rewrite(found.separation.case)
-        st.switch_page("pages/explore.py")
