@@ -18,7 +18,7 @@ from qlab.qtypes import Array
 from qlab.trace import Index
 from qlab.ui import parts
 from qlab.ui.running import key_of, report_of
-from qlab.ui.state import Explored
+from qlab.ui.state import Explored, leave
 from qlab.views import identify as views
 from qlab.views.markup import index_text, plain, source_link, text
 from qlab.views.trace_table import trace_html, trace_rows
@@ -169,6 +169,7 @@ def _ranking(state: Explored, found: Identification) -> None:
         st.html(views.separation_html(found))
         if st.button("Open that input in Explore"):
             state.rewrite(separation.case)
+            leave()  # the query, which is dropped now, would else mean another case
             st.switch_page("pages/explore.py")
     st.html(views.groups_html(found))
     nodes = views.nodes_at_first(found)
