@@ -28,6 +28,8 @@ class Operator:
         source: where its arithmetic is defined.
         steps: the computation; each graph output is finished by a step that names it.
         opaque: True for the one that stands for all others, computed by the ONNX reference evaluator.
+        variadic: names of the inputs that may be repeated after the others, with a place for the number from 0 on:
+            ``X{}``, ``X{}_scale``.
     """
 
     op_type: str
@@ -36,6 +38,14 @@ class Operator:
     source: str
     steps: "Callable[[Call, Scheme], Iterator[Step]]"
     opaque: bool = False
+    variadic: tuple[str, ...] = ()
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The names of a call's inputs where it has ``count``: those of the schema, the variadic ones numbered."""
+        if not self.variadic:
+            return self.inputs
+        repeats = -(-max(count - len(self.inputs), 0) // len(self.variadic))
+        return (*self.inputs, *(n.format(i) for i in range(repeats) for n in self.variadic))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +61,17 @@ class Call:
 
     def check(self) -> None:
         """Raise TraceError for more inputs than the operator has."""
-        allowed = self.operator.inputs
+        allowed = self.names
         if not self.operator.opaque and len(self.node.inputs) > len(allowed):
             raise TraceError(
                 f"it has {len(self.node.inputs)} inputs; at most {len(allowed)} are allowed: "
                 f"{', '.join(allowed)}"
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schema's names of the inputs, the variadic ones numbered."""
+        return self.operator.names(len(self.node.inputs))
 
     def __getitem__(self, name: str) -> Array:
         """The value of a required input, by the schema's name."""
@@ -67,7 +82,7 @@ class Call:
 
     def tensor_name(self, name: str) -> str:
         """The graph's name of an input; "" where it is absent."""
-        position = self.operator.inputs.index(name)
+        position = self.names.index(name)
         return self.node.inputs[position] if position < len(self.node.inputs) else ""
 
     def optional(self, name: str) -> Array | None:

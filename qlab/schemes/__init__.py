@@ -218,6 +218,9 @@ class Scheme(Protocol):
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearMul."""
 
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """Codes of one scale and zero point → codes of another: dequantized, then quantized."""
+
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import qlinearadd
+from qlab.kernels import convert, qlinearadd
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
@@ -199,6 +199,10 @@ class OrtCpu:
         total = f32(scaled + f32(target.zero_point))
         yield Step("sum", f"f32(scaled + {target.zero_point_name})", total, decides=True)
         return (yield from self.sum_to_codes(total, target))
+
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """The tables of QLinearConcat and QLinearWhere."""
+        return (yield from convert.convert(self, q, target))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""

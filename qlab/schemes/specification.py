@@ -137,6 +137,16 @@ class Specification:
         yield Step("scaled", "product · multiplier", scaled)
         return (yield from self._sum_to_codes(scaled, target))
 
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """Saturate(round((q - zero_point) · scale / y_scale) + y_zero_point)."""
+        centered = np.asarray(q.codes - q.zero_point)
+        yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
+        real = mul(self.real(centered), self.real(q.scale))
+        yield Step("real", f"centered · {q.scale_name}", real)
+        scaled = self.arithmetic.divide(real, self.real(target.scale))
+        yield Step("scaled", f"real / {target.scale_name}", scaled, decides=True)
+        return (yield from self._to_codes(scaled, target))
+
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Σ a·b, added in the order of the taps; then alpha · sum + beta · C."""
         c = contraction
