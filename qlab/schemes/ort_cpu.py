@@ -10,7 +10,8 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import convert, qlinearadd
+from qlab.interpolation import Resampling
+from qlab.kernels import convert, qlinearadd, resize
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
@@ -203,6 +204,10 @@ class OrtCpu:
     def convert(self, q: Quantized, target: Target) -> Steps:
         """The tables of QLinearConcat and QLinearWhere."""
         return (yield from convert.convert(self, q, target))
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """Resize: positions in float32."""
+        return (yield from resize.resize(self, x, how, tensor, dtype))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""

@@ -20,6 +20,7 @@ from qlab.arithmetic import (
     to_integers,
 )
 from qlab.errors import TraceError
+from qlab.interpolation import Resampling, resize
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
@@ -146,6 +147,10 @@ class Specification:
         scaled = self.arithmetic.divide(real, self.real(target.scale))
         yield Step("scaled", f"real / {target.scale_name}", scaled, decides=True)
         return (yield from self._to_codes(scaled, target))
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """The formulas of the specification; interpolated codes are truncated."""
+        return (yield from resize(self.arithmetic, x, how, tensor, dtype))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Σ a·b, added in the order of the taps; then alpha · sum + beta · C."""
