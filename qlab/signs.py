@@ -44,7 +44,8 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
 
     for node in case.graph.nodes:
         operator = operators().get((node.domain, node.op_type))
-        named = dict(zip(operator.inputs, node.inputs, strict=False)) if operator else {}
+        names = operator.names(len(node.inputs)) if operator else ()
+        named = dict(zip(names, node.inputs, strict=False))
         letters = {name.lower(): tensor for name, tensor in named.items()}
         zero_points = [n for n in named if n.endswith("_zero_point") and named[n]]
         if node.op_type in MOVING:
@@ -53,7 +54,7 @@ def switchable_types(case: Case) -> tuple[TypeGroup, ...]:
             # Codes that an operator takes as plain integers would change their meaning.
             fixed.update(n for n in (*node.inputs, *node.outputs) if n)
         of_codes = []
-        for name in operator.inputs if operator else ():
+        for name in names:
             if name.endswith("_zero_point"):
                 codes = letters.get(name.removesuffix("_zero_point").lower(), node.outputs[0])
                 of_codes.append(codes)

@@ -80,6 +80,14 @@ class Builder:
         attributes = {"axis": 0} if value.ndim else {}
         return self.add("DequantizeLinear", q, *self.parameters(value, zero), **attributes)
 
+    def finish_alike(self, name: str) -> Case:
+        """Quantize with the parameters of the first input, dequantize, and end: what only moves codes is not needed."""
+        given = next(n for n in self.nodes if n.op_type == "QuantizeLinear").inputs[1:]
+        out = self.add("DequantizeLinear", self.add("QuantizeLinear", name, *given), *given)
+        opset = {"": 21, "com.microsoft": 1}
+        graph = Graph(tuple(self.nodes), self.constants, tuple(self.inputs), (out,), opset)
+        return Case(graph, self.inputs)
+
     def finish(self, name: str, step: float, dtype: str = "", *, then: str = "") -> Case:
         """Quantize with about ``step``, dequantize, and end."""
         dtype = dtype or self.dtype

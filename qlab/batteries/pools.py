@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qlab.batteries import Batteries, Battery
-from qlab.batteries.groups import Rng
+from qlab.batteries.groups import LEVELS, Builder, Rng, variants
 from qlab.batteries.inputs import beside, codes, one_node, scalar, scale, zero_point
 from qlab.case import Case
 from qlab.qtypes import DTYPES, Array, bounds
@@ -188,6 +188,27 @@ def max_cases(dtype: str, seed: int, *, nhwc: bool = False) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def group(rng: Rng, op_type: str, dtype: str, *, exact: bool, kept: bool) -> Case:
+    """A pool between DequantizeLinear and QuantizeLinear, with the same parameters where ``kept``."""
+    b = Builder(rng, dtype, exact)
+    spatial, given = GEOMETRIES[int(rng.integers(len(GEOMETRIES)))]
+    # Of a global mean one element a channel is left.
+    channels = 300 if op_type == "GlobalAveragePool" else int(rng.integers(1, 9))
+    x, x_scale = b.activation((1, channels, *spatial))
+    attributes: dict[str, Any] = {} if op_type == "GlobalAveragePool" else dict(given)
+    if op_type == "AveragePool":
+        attributes["count_include_pad"] = int(rng.integers(2))
+    y = b.add(op_type, x, **attributes)
+    return b.finish_alike(y) if kept else b.finish(y, float(x_scale) * rng.uniform(0.2, 1))
+
+
+def group_cases(op_type: str, dtype: str, seed: int) -> Iterator[Case]:
+    """Every geometry, with equal parameters on both sides and with others."""
+    for rng, number, exact in variants(seed):
+        for kept in (True, False) * (2 + number):
+            yield group(rng, op_type, dtype, exact=exact, kept=kept)
+
+
 def _quantized(operator: str, dtype: str) -> Battery:
     cases = quantized_cases if operator == "QLinearAveragePool" else quantized_global_cases
     return Battery(operator, dtype, "QOperator", functools.partial(cases, dtype))
@@ -210,6 +231,11 @@ BATTERIES = Batteries(
             Battery(
                 "NhwcMaxPool", dtype, "QOperator", functools.partial(max_cases, dtype, nhwc=True)
             )
+            for dtype in ("uint8", "int8")
+        ),
+        *(
+            Battery(op_type, dtype, "QDQ", functools.partial(group_cases, op_type, dtype), LEVELS)
+            for op_type in ("AveragePool", "GlobalAveragePool", "MaxPool")
             for dtype in ("uint8", "int8")
         ),
     )

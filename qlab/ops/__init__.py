@@ -31,6 +31,8 @@ class Operator:
         elementwise: True where each element of the result depends on those at its own place only (and on parameters
             per tensor), so that its inputs may have any shapes that broadcast.
         one_type: True where codes and zero points of all operands and of the result have one type.
+        variadic: names of the inputs that may be repeated after the others, with a place for the number from 0 on:
+            ``X{}``, ``X{}_scale``.
     """
 
     op_type: str
@@ -41,6 +43,14 @@ class Operator:
     opaque: bool = False
     elementwise: bool = False
     one_type: bool = False
+    variadic: tuple[str, ...] = ()
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The names of a call's inputs where it has ``count``: those of the schema, the variadic ones numbered."""
+        if not self.variadic:
+            return self.inputs
+        repeats = -(-max(count - len(self.inputs), 0) // len(self.variadic))
+        return (*self.inputs, *(n.format(i) for i in range(repeats) for n in self.variadic))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,12 +66,17 @@ class Call:
 
     def check(self) -> None:
         """Raise TraceError for more inputs than the operator has."""
-        allowed = self.operator.inputs
+        allowed = self.names
         if not self.operator.opaque and len(self.node.inputs) > len(allowed):
             raise TraceError(
                 f"it has {len(self.node.inputs)} inputs; at most {len(allowed)} are allowed: "
                 f"{', '.join(allowed)}"
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schema's names of the inputs, the variadic ones numbered."""
+        return self.operator.names(len(self.node.inputs))
 
     def __getitem__(self, name: str) -> Array:
         """The value of a required input, by the schema's name."""
@@ -72,7 +87,7 @@ class Call:
 
     def tensor_name(self, name: str) -> str:
         """The graph's name of an input; "" where it is absent."""
-        position = self.operator.inputs.index(name)
+        position = self.names.index(name)
         return self.node.inputs[position] if position < len(self.node.inputs) else ""
 
     def optional(self, name: str) -> Array | None:

@@ -13,6 +13,7 @@ import numpy as np
 from qlab.arithmetic import LARGEST, LARGEST_EXACT, refuse_large
 from qlab.errors import TraceError
 from qlab.functions import Function
+from qlab.interpolation import Resampling
 from qlab.lowering import Rows, Window, patches
 from qlab.ops import Steps
 from qlab.qtypes import Array
@@ -334,6 +335,12 @@ class Scheme(Protocol):
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """QLinearMul."""
+
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """Codes of one scale and zero point → codes of another: dequantized, then quantized."""
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """Resize of reals or codes: the nearest entry, or linear between entries."""
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Sums of products of reals; with ``affine`` alpha · sum + beta · addend."""

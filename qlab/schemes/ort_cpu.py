@@ -12,7 +12,9 @@ import numpy as np
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
 from qlab.functions import Function
+from qlab.interpolation import Resampling
 from qlab.kernels import (
+    convert,
     functions,
     matmulintegertofloat,
     matmulnbits,
@@ -20,6 +22,7 @@ from qlab.kernels import (
     qlinearadd,
     qlinearpool,
     qlinearsoftmax,
+    resize,
     softmax,
 )
 from qlab.kernels.numbers import f16, f32, wrap32
@@ -240,6 +243,14 @@ class OrtCpu:
         total = f32(scaled + f32(target.zero_point))
         yield Step("sum", f"f32(scaled + {target.zero_point_name})", total, decides=True)
         return (yield from self.sum_to_codes(total, target))
+
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """The tables of QLinearConcat and QLinearWhere."""
+        return (yield from convert.convert(self, q, target))
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """Resize: positions in float32."""
+        return (yield from resize.resize(self, x, how, tensor, dtype))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """MLAS SGEMM with one thread."""

@@ -21,6 +21,7 @@ from qlab.arithmetic import (
 )
 from qlab.errors import TraceError
 from qlab.functions import Function, apply
+from qlab.interpolation import Resampling, resize
 from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_integer, saturate
@@ -167,6 +168,19 @@ class Specification:
         yield Step("multiplier", f"{name} / {target.scale_name}", multiplier)
         scaled = mul(self.real(product), multiplier)
         return (yield from self._to_codes(scaled, "product · multiplier", target, "before"))
+
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """Saturate(round((q - zero_point) · scale / y_scale) + y_zero_point)."""
+        centered = np.asarray(q.codes - q.zero_point)
+        yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
+        real = mul(self.real(centered), self.real(q.scale))
+        yield Step("real", f"centered · {q.scale_name}", real)
+        scaled = self.arithmetic.divide(real, self.real(target.scale))
+        return (yield from self._to_codes(scaled, f"real / {target.scale_name}", target, "after"))
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """The formulas of the specification; interpolated codes are truncated."""
+        return (yield from resize(self.arithmetic, x, how, tensor, dtype))
 
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Σ a·b, added in the order of the taps; then alpha · sum + beta · C."""

@@ -13,8 +13,9 @@ def tensor_role(graph: Graph, name: str, tensors: Mapping[str, Array]) -> str:
     for node in graph.consumers(name):
         operator = operators().get((node.domain, node.op_type))
         position = node.inputs.index(name)
-        if operator is not None and position < len(operator.inputs):
-            role = role_of(operator.inputs[position])
+        names = operator.names(len(node.inputs)) if operator is not None else ()
+        if position < len(names):
+            role = role_of(names[position])
             if role != "code":
                 return role
     value = tensors.get(name)

@@ -35,7 +35,7 @@ def call(
     **attributes: Any,
 ) -> Case:  # fmt: skip
     """A case of one node; ``tensors`` are its inputs by the schema's names, what is left out is absent."""
-    names = operators()[domain, op_type].inputs
+    names = operators()[domain, op_type].names(30)
     assert set(tensors) <= set(names), f"{op_type} has {names}"
     last = max(names.index(name) for name in tensors)
     inputs = tuple(name if name in tensors else "" for name in names[: last + 1])

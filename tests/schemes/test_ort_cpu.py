@@ -25,6 +25,8 @@ FUSED = {
     "Gemm": "com.microsoft.QGemm",
     "Add": "com.microsoft.QLinearAdd",
     "Mul": "com.microsoft.QLinearMul",
+    "Concat": "com.microsoft.QLinearConcat",
+    "Where": "com.microsoft.QLinearWhere",
 }
 
 
