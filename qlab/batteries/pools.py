@@ -27,6 +27,7 @@ GEOMETRIES: tuple[Geometry, ...] = (
     ((17, 26), {"kernel_shape": (4, 5), "auto_pad": "SAME_LOWER", "strides": (1, 3)}),
     ((18, 19), {"kernel_shape": (2, 3), "auto_pad": "SAME_UPPER"}),
     ((40, 37), {"kernel_shape": (33, 2), "auto_pad": "VALID"}),
+    ((37, 40), {"kernel_shape": (32, 2)}),
     ((7, 5, 9), {"kernel_shape": (2, 3, 2), "pads": (1, 0, 1, 0, 2, 1), "strides": (2, 1, 1)}),
     ((6, 7, 5), {"kernel_shape": (3, 2, 2), "strides": (1, 2, 3), "ceil_mode": 1}),
     ((7, 7), {"kernel_shape": (7, 7)}),
@@ -54,13 +55,13 @@ def quantized_pool(
     return one_node(op_type, NAMES, tensors, ("X",), domain="com.microsoft", attributes=attributes)
 
 
-def tied_windows(rng: Rng, dtype: str, *, whole: bool) -> Iterator[Case]:
-    """Windows whose mean is a tie for full-length scales, split into codes at random, so that each rounding decides.
+def tied_windows(rng: Rng, dtype: str, form: str) -> Iterator[Case]:
+    """Means that are ties for full-length scales, of sums split into codes at random, so that each rounding decides.
 
-    With a sum d of codes minus zero points every odd multiple of d is a tie as well.
+    Of windows, or of images: under a kernel as large (``image``) or a global pool (``global``). With a sum d of codes minus zero points every odd multiple of d is a tie as well.
     """
     low, high = bounds(dtype)
-    for number in range(120):
+    for number in range(60 if form == "image" else 120):
         size = int(rng.integers(2, 10))
         zero = int(zero_point(rng, dtype))
         unit = int(rng.integers(1, 12))
@@ -73,12 +74,10 @@ def tied_windows(rng: Rng, dtype: str, *, whole: bool) -> Iterator[Case]:
         tied = float(x_scale) * unit / (size * half)
         y_scale = beside(rng, np.asarray(tied, np.float32))
         zeros = scalar(dtype, zero), zero_point(rng, dtype)
-        if whole:
-            attributes: dict[str, Any] = {"channels_last": number % 2}
-            x = windows[None]
-        else:
-            attributes = {"kernel_shape": (size,), "strides": (size,), "channels_last": number % 2}
-            x = windows.reshape(1, 1, -1)
+        attributes: dict[str, Any] = {"channels_last": number % 2}
+        if form != "global":
+            attributes |= {"kernel_shape": (size,), "strides": (size,)}
+        x = windows.reshape(1, 1, -1) if form == "windows" else windows[None]
         if x.size:
             yield quantized_pool(x, dtype, x_scale, y_scale, zeros, attributes)
 
@@ -97,7 +96,8 @@ def split(rng: Rng, sums: Array, size: int, low: int, high: int) -> Array:
 def quantized_cases(dtype: str, seed: int) -> Iterator[Case]:
     """Ties, overflow of int32, then every geometry."""
     rng = np.random.default_rng(seed)
-    yield from tied_windows(rng, dtype, whole=False)
+    yield from tied_windows(rng, dtype, "windows")
+    yield from tied_windows(rng, dtype, "image")
     for number, (spatial, attributes) in enumerate(GEOMETRIES * 2):
         more = {"channels_last": number % 2, "count_include_pad": int(rng.integers(2))}
         x = codes(rng, dtype, (2, int(rng.integers(1, 20)), *spatial))
@@ -116,7 +116,7 @@ def quantized_cases(dtype: str, seed: int) -> Iterator[Case]:
 def quantized_global_cases(dtype: str, seed: int) -> Iterator[Case]:
     """Ties, both ends of the multiplier's range, images of 1 to 70 elements and of many."""
     rng = np.random.default_rng(seed)
-    yield from tied_windows(rng, dtype, whole=True)
+    yield from tied_windows(rng, dtype, "global")
     for number in range(40):
         spatial = [(int(rng.integers(1, 71)),), (7, 9), (31, 33), (5, 4, 3), (150, 160)][number % 5]
         x = codes(rng, dtype, (2, int(rng.integers(1, 300 if number % 5 < 4 else 12)), *spatial))
