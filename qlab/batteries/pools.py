@@ -58,7 +58,8 @@ def quantized_pool(
 def tied_windows(rng: Rng, dtype: str, form: str) -> Iterator[Case]:
     """Means that are ties for full-length scales, of sums split into codes at random, so that each rounding decides.
 
-    Of windows, or of images: under a kernel as large (``image``) or a global pool (``global``). With a sum d of codes minus zero points every odd multiple of d is a tie as well.
+    Of windows, or of images: under a kernel as large (``image``) or a global pool (``global``). With a sum d of codes
+    minus zero points every odd multiple of d is a tie as well.
     """
     low, high = bounds(dtype)
     for number in range(60 if form == "image" else 120):
