@@ -124,7 +124,7 @@ def quantized_global_cases(dtype: str, seed: int) -> Iterator[Case]:
         x_scale = scale(rng)
         # x_scale / (y_scale · count) has to lie in [2^-32, 2^8).
         largest = 2.0**7.9 if number % 3 == 0 else 2.0 / math.prod(spatial)
-        multiplier = largest * 2.0 ** -float(
+        multiplier = 2.0**-31.9 + largest * 2.0 ** -float(
             rng.choice([0, 1, rng.uniform(0, 4), rng.uniform(0, 24)])
         )
         y_scale = np.asarray(float(x_scale) / multiplier / math.prod(spatial), np.float32)
