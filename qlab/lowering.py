@@ -157,7 +157,9 @@ def _slid(
         )
     entries = x[0] * x[1] * math.prod(kernel) * math.prod(output)
     if max(entries, math.prod(output)) > LARGEST:
-        raise TraceError(f"as a matrix x has {entries:,} entries; at most {LARGEST:,} are traced")
+        raise TraceError(
+            f"as a matrix x has {entries:,} entries; a convolution or a pool of at most {LARGEST:,} is traced"
+        )
     return Window(kernel, strides, dilations, begins, ends, output, group)
 
 

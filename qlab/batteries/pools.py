@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qlab.batteries import Batteries, Battery
-from qlab.batteries.groups import LEVELS, Builder, Rng, variants
+from qlab.batteries.groups import Rng
 from qlab.batteries.inputs import beside, codes, one_node, scalar, scale, zero_point
 from qlab.case import Case
 from qlab.qtypes import DTYPES, Array, bounds
@@ -27,6 +27,7 @@ GEOMETRIES: tuple[Geometry, ...] = (
     ((17, 26), {"kernel_shape": (4, 5), "auto_pad": "SAME_LOWER", "strides": (1, 3)}),
     ((18, 19), {"kernel_shape": (2, 3), "auto_pad": "SAME_UPPER"}),
     ((40, 37), {"kernel_shape": (33, 2), "auto_pad": "VALID"}),
+    ((37, 40), {"kernel_shape": (32, 2)}),
     ((7, 5, 9), {"kernel_shape": (2, 3, 2), "pads": (1, 0, 1, 0, 2, 1), "strides": (2, 1, 1)}),
     ((6, 7, 5), {"kernel_shape": (3, 2, 2), "strides": (1, 2, 3), "ceil_mode": 1}),
     ((7, 7), {"kernel_shape": (7, 7)}),
@@ -54,13 +55,14 @@ def quantized_pool(
     return one_node(op_type, NAMES, tensors, ("X",), domain="com.microsoft", attributes=attributes)
 
 
-def tied_windows(rng: Rng, dtype: str, *, whole: bool) -> Iterator[Case]:
-    """Windows whose mean is a tie for full-length scales, split into codes at random, so that each rounding decides.
+def tied_windows(rng: Rng, dtype: str, form: str) -> Iterator[Case]:
+    """Means that are ties for full-length scales, of sums split into codes at random, so that each rounding decides.
 
-    With a sum d of codes minus zero points every odd multiple of d is a tie as well.
+    Of windows, or of images: under a kernel as large (``image``) or a global pool (``global``). With a sum d of codes
+    minus zero points every odd multiple of d is a tie as well.
     """
     low, high = bounds(dtype)
-    for number in range(40):
+    for number in range(60 if form == "image" else 120):
         size = int(rng.integers(2, 10))
         zero = int(zero_point(rng, dtype))
         unit = int(rng.integers(1, 12))
@@ -73,12 +75,10 @@ def tied_windows(rng: Rng, dtype: str, *, whole: bool) -> Iterator[Case]:
         tied = float(x_scale) * unit / (size * half)
         y_scale = beside(rng, np.asarray(tied, np.float32))
         zeros = scalar(dtype, zero), zero_point(rng, dtype)
-        if whole:
-            attributes: dict[str, Any] = {"channels_last": number % 2}
-            x = windows[None]
-        else:
-            attributes = {"kernel_shape": (size,), "strides": (size,), "channels_last": number % 2}
-            x = windows.reshape(1, 1, -1)
+        attributes: dict[str, Any] = {"channels_last": number % 2}
+        if form != "global":
+            attributes |= {"kernel_shape": (size,), "strides": (size,)}
+        x = windows.reshape(1, 1, -1) if form == "windows" else windows[None]
         if x.size:
             yield quantized_pool(x, dtype, x_scale, y_scale, zeros, attributes)
 
@@ -97,7 +97,8 @@ def split(rng: Rng, sums: Array, size: int, low: int, high: int) -> Array:
 def quantized_cases(dtype: str, seed: int) -> Iterator[Case]:
     """Ties, overflow of int32, then every geometry."""
     rng = np.random.default_rng(seed)
-    yield from tied_windows(rng, dtype, whole=False)
+    yield from tied_windows(rng, dtype, "windows")
+    yield from tied_windows(rng, dtype, "image")
     for number, (spatial, attributes) in enumerate(GEOMETRIES * 2):
         more = {"channels_last": number % 2, "count_include_pad": int(rng.integers(2))}
         x = codes(rng, dtype, (2, int(rng.integers(1, 20)), *spatial))
@@ -116,17 +117,16 @@ def quantized_cases(dtype: str, seed: int) -> Iterator[Case]:
 def quantized_global_cases(dtype: str, seed: int) -> Iterator[Case]:
     """Ties, both ends of the multiplier's range, images of 1 to 70 elements and of many."""
     rng = np.random.default_rng(seed)
-    yield from tied_windows(rng, dtype, whole=True)
+    yield from tied_windows(rng, dtype, "global")
     for number in range(40):
         spatial = [(int(rng.integers(1, 71)),), (7, 9), (31, 33), (5, 4, 3), (150, 160)][number % 5]
         x = codes(rng, dtype, (2, int(rng.integers(1, 300 if number % 5 < 4 else 12)), *spatial))
         x_scale = scale(rng)
         # x_scale / (y_scale · count) has to lie in [2^-32, 2^8).
         largest = 2.0**7.9 if number % 3 == 0 else 2.0 / math.prod(spatial)
-        multiplier = largest * 2.0 ** -float(
+        multiplier = 2.0**-31.9 + largest * 2.0 ** -float(
             rng.choice([0, 1, rng.uniform(0, 4), rng.uniform(0, 24)])
         )
-        multiplier = max(multiplier, 2.0**-31.9)
         y_scale = np.asarray(float(x_scale) / multiplier / math.prod(spatial), np.float32)
         zeros = zero_point(rng, dtype), zero_point(rng, dtype)
         attributes = {"channels_last": int(rng.integers(2))}
@@ -167,7 +167,7 @@ def global_average_cases(seed: int) -> Iterator[Case]:
     rng = np.random.default_rng(seed)
     for number in range(70):
         spatial = (number + 1,) if number % 2 else ((7, 7), (5, 3, 4), (31, 13))[number // 2 % 3]
-        x = reals(rng, (2, 100, *spatial), int(rng.integers(4)))
+        x = reals(rng, (2, 500, *spatial), int(rng.integers(4)))
         yield one_node(
             "GlobalAveragePool", ("X",), {"X": x}, ("X",), opset=17 if number % 3 else 22
         )
@@ -186,27 +186,6 @@ def max_cases(dtype: str, seed: int, *, nhwc: bool = False) -> Iterator[Case]:
         yield one_node(
             "NhwcMaxPool" if nhwc else "MaxPool", (name,), {name: x}, (name,), domain=domain, attributes=attributes
         )  # fmt: skip
-
-
-def group(rng: Rng, op_type: str, dtype: str, *, exact: bool, kept: bool) -> Case:
-    """A pool between DequantizeLinear and QuantizeLinear, with the same parameters where ``kept``."""
-    b = Builder(rng, dtype, exact)
-    spatial, given = GEOMETRIES[int(rng.integers(len(GEOMETRIES)))]
-    # Of a global mean one element a channel is left.
-    channels = 300 if op_type == "GlobalAveragePool" else int(rng.integers(1, 9))
-    x, x_scale = b.activation((1, channels, *spatial))
-    attributes: dict[str, Any] = {} if op_type == "GlobalAveragePool" else dict(given)
-    if op_type == "AveragePool":
-        attributes["count_include_pad"] = int(rng.integers(2))
-    y = b.add(op_type, x, **attributes)
-    return b.finish_alike(y) if kept else b.finish(y, float(x_scale) * rng.uniform(0.2, 1))
-
-
-def group_cases(op_type: str, dtype: str, seed: int) -> Iterator[Case]:
-    """Every geometry, with equal parameters on both sides and with others."""
-    for rng, number, exact in variants(seed):
-        for kept in (True, False) * (2 + number):
-            yield group(rng, op_type, dtype, exact=exact, kept=kept)
 
 
 def _quantized(operator: str, dtype: str) -> Battery:
@@ -231,11 +210,6 @@ BATTERIES = Batteries(
             Battery(
                 "NhwcMaxPool", dtype, "QOperator", functools.partial(max_cases, dtype, nhwc=True)
             )
-            for dtype in ("uint8", "int8")
-        ),
-        *(
-            Battery(op_type, dtype, "QDQ", functools.partial(group_cases, op_type, dtype), LEVELS)
-            for op_type in ("AveragePool", "GlobalAveragePool", "MaxPool")
             for dtype in ("uint8", "int8")
         ),
     )

@@ -1,7 +1,9 @@
 """QLinearAveragePool and QLinearGlobalAveragePool: the mean of codes, requantized.
 
 Where the window is the whole image, without padding, both take the sum of integers of the global pool, which rounds
-before it adds the zero point; else reals are added in float32, and the zero point before rounding.
+before it adds the zero point; else reals are added in float32, and the zero point before rounding. The global pool is
+the same on ARM64: the wheels do not compute in the fixed point that older sources have there (eleven releases from
+1.15.0 to 1.32.0, run emulated on directed ties, give this formula and not that one).
 Source: onnxruntime 1.32.0, contrib_ops/cpu/quantization/{qlinear_pool,qlinear_global_average_pool}.cc,
 core/mlas/lib/qlgavgpool.cpp.
 """
@@ -16,7 +18,7 @@ from qlab.errors import TraceError
 from qlab.kernels.numbers import f32, wrap32
 from qlab.kernels.pooling import ZERO
 from qlab.ops import Steps
-from qlab.qtypes import Array, saturate
+from qlab.qtypes import Array
 from qlab.schemes import Pool, Quantized, Target
 from qlab.trace import Step
 
@@ -81,29 +83,6 @@ def _global(scheme: "OrtCpu", x: Quantized, pool: Pool, target: Target) -> Steps
             f"the multiplier {x.scale_name} / ({target.scale_name} · {size}) is {multiplier}; ONNX Runtime's global "
             "average pool computes with 2^-32 to 2^8, and images below 2^24 elements"
         )
-    if scheme.cpu == "arm64":
-        return (yield from _fixed_point(total, multiplier, target))
     scaled = f32(f32(total) * multiplier)
     yield Step("scaled", "f32(f32(accumulator) · multiplier)", scaled, decides=True)
     return (yield from scheme.to_codes(scaled, target))
-
-
-def _fixed_point(total: Array, multiplier: Array, target: Target) -> Steps:
-    """ARM64: the 24 bits of the multiplier's significand as an integer, rounded half away from zero."""
-    fraction, exponent = np.frexp(multiplier)
-    mantissa = np.asarray(fraction * 2.0**24).astype(np.int64)
-    shift = np.asarray(24 - exponent).astype(np.int64)
-    yield Step("mantissa", "multiplier · 2^shift, 24 bits", mantissa)
-    yield Step("shift", "24 - exponent(multiplier)", shift)
-    product = np.asarray(total * mantissa)
-    # float64 holds no more than 53 of its bits; the rounding below has all.
-    scaled = product / 2.0 ** int(shift)
-    yield Step("scaled", "accumulator · mantissa / 2^shift", scaled, decides=True)
-    rounded = wrap32((product - (product < 0) + (1 << (int(shift) - 1))) >> int(shift))
-    note = "fixed point rounds half away from zero"
-    yield Step("rounded", "half away from zero", rounded, note=note)
-    biased = np.clip(rounded, -32768, 32767) + target.zero_point
-    yield Step("biased", f"rounded + {target.zero_point_name}", biased)
-    codes = saturate(biased, target.dtype)
-    yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
-    return codes

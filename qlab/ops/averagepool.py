@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     x = channels_first(call, reals(call, "X"))
-    # onnxruntime 1.32.0 leaves MLAS also where a window over the padding's end is divided by less than the kernel.
+    # From 1.29.0 on; up to 1.28.0 MLAS divides a window over the padding's end by its whole kernel.
     clipped = call.attribute("ceil_mode", 0) and call.attribute("count_include_pad", 0)
     pool = sliding(call, x.shape, mlas=call.opset < 19 and not clipped)
     yield from scheme.average_pool(x, pool, call.output, call.dtype("X"))
