@@ -74,11 +74,11 @@ SHAPES = (((1,), 1, 3), ((1,), 11.4, 2500), ((1,), 8, 1201), ((2,), 2.9, 70), ((
 def nbits_cases(bits: int, level: int, seed: int) -> Iterator[Case]:
     """Each block size with shapes in turn; zero points and bias there or not."""
     rng = np.random.default_rng(seed)
-    for turn, block_size in enumerate((16, 32, 64, 128, 256)):
+    for turn, block_size in enumerate((16, 32, 64, 128, 256, 512)):
         for number, (rows, blocks, n) in enumerate(SHAPES):
             k = max(1, int(blocks * block_size))
             if k > 1200:
-                k = 1200 - 1200 % block_size + k % block_size
+                k = max(1200 // block_size, 1) * block_size + k % block_size
             flags = number + turn + seed
             yield call(
                 rng, (*rows, k), n, block_size=block_size, bits=bits, level=level,
