@@ -18,7 +18,8 @@ class Battery:
     """The cases of one operator, data type and graph form.
 
     Attributes:
-        operator: its op_type. dtypes: ``uint8 × int8``. form: ``QOperator``, or ``QDQ`` for a group that is fused.
+        operator: its op_type. dtypes: ``uint8 × int8``. form: ``QOperator``, ``QDQ`` for a group that is fused,
+            ``Float group`` for one without codes.
         cases: a seed → cases, the directed first; as many outputs a seed as take about a second.
         levels: the graph optimization levels at which they are run.
     """

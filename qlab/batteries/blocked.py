@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from qlab.batteries import Batteries, Battery
-from qlab.batteries.inputs import one_node, scale
+from qlab.batteries.groups import LEVELS
+from qlab.batteries.inputs import OPSET, one_node, scale
 from qlab.case import Case
-from qlab.qtypes import Array
+from qlab.graph import AttributeValue, Graph, Node
+from qlab.qtypes import DTYPES, Array, bounds
 
 Rng = np.random.Generator
 NAMES = ("A", "B", "scales", "zero_points", "g_idx", "bias")
@@ -74,11 +76,11 @@ SHAPES = (((1,), 1, 3), ((1,), 11.4, 2500), ((1,), 8, 1201), ((2,), 2.9, 70), ((
 def nbits_cases(bits: int, level: int, seed: int) -> Iterator[Case]:
     """Each block size with shapes in turn; zero points and bias there or not."""
     rng = np.random.default_rng(seed)
-    for turn, block_size in enumerate((16, 32, 64, 128, 256)):
+    for turn, block_size in enumerate((16, 32, 64, 128, 256, 512)):
         for number, (rows, blocks, n) in enumerate(SHAPES):
             k = max(1, int(blocks * block_size))
             if k > 1200:
-                k = 1200 - 1200 % block_size + k % block_size
+                k = max(1200 // block_size, 1) * block_size + k % block_size
             flags = number + turn + seed
             yield call(
                 rng, (*rows, k), n, block_size=block_size, bits=bits, level=level,
@@ -92,13 +94,58 @@ def nbits_cases(bits: int, level: int, seed: int) -> Iterator[Case]:
             )  # fmt: skip
 
 
+def weights_cases(dtype: str, seed: int) -> Iterator[Case]:
+    """DequantizeLinear of constant weights before MatMul: in blocks, for each column, and for all of B."""
+    rng = np.random.default_rng(seed)
+    low, high = bounds(dtype)
+    for block_size in (0, 16, 32, 64, 128):
+        for number, (rows, k, n) in enumerate(((1, 300, 290), (60, 70, 130), (7, 256, 66))):
+            per_column = bool(number % 2)
+            shape = (-(-k // block_size), n) if block_size else (n,) if per_column else ()
+            constants: dict[str, Array] = {
+                "w": rng.integers(low, high + 1, (k, n)).astype(DTYPES[dtype]),
+                "w_scale": scale(rng, shape, -8, -3),
+            }
+            if (number + block_size // 16 + seed) % 2:
+                zeros = rng.integers(low, high + 1, shape)
+                constants["w_zero_point"] = np.asarray(zeros).astype(DTYPES[dtype])
+            attributes: dict[str, AttributeValue] = {}
+            if block_size:
+                attributes = {"axis": 0, "block_size": block_size}
+            elif per_column:
+                attributes = {"axis": 1}
+            graph = Graph(
+                (
+                    Node("DequantizeLinear", tuple(constants), ("b",), attributes=attributes),
+                    Node("MatMul", ("a", "b"), ("y",)),
+                ),
+                constants, ("a",), ("y",), OPSET,
+            )  # fmt: skip
+            yield Case(graph, {"a": activations(rng, (rows, k), block_size or 32)})
+
+
+CODES = ("int4", "uint4", "int8", "uint8")
 BATTERIES = Batteries(
-    Battery(
-        "MatMulNBits",
-        f"float32 × {bits} bits, accuracy level {level}",
-        "QOperator",
-        functools.partial(nbits_cases, bits, level),
+    (
+        *(
+            Battery(
+                "MatMulNBits",
+                f"float32 × {bits} bits, accuracy level {level}",
+                "QOperator",
+                functools.partial(nbits_cases, bits, level),
+            )
+            for bits in (4, 8)
+            for level in (0, 4)
+        ),
+        *(
+            Battery(
+                "MatMul of weights",
+                f"float32 × {dtype}",
+                "QDQ",
+                functools.partial(weights_cases, dtype),
+                LEVELS,
+            )
+            for dtype in CODES
+        ),
     )
-    for bits in (4, 8)
-    for level in (0, 4)
 )

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from qlab.batteries import Batteries, Battery
-from qlab.batteries.inputs import Tensors, codes, one_node, scale, zero_point
+from qlab.batteries.groups import LEVELS
+from qlab.batteries.inputs import OPSET, Tensors, codes, one_node, scale, zero_point
 from qlab.case import Case
+from qlab.graph import Graph, Node
 from qlab.qtypes import Array, bounds
 
 Rng = np.random.Generator
@@ -80,6 +82,24 @@ def float_product_cases(op_type: str, a_dtype: str, b_dtype: str, seed: int) -> 
             number += 1
 
 
+def gemm_cases(seed: int) -> Iterator[Case]:
+    """Gemm of floats, and the Relu after it that ONNX Runtime makes a part of it."""
+    rng = np.random.default_rng(seed)
+    for number, (m, k, n) in enumerate(((1, 70, 300), (90, 33, 140), (40, 300, 90), (200, 5, 1))):
+        for trans_a, trans_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            tensors = {
+                "a": rng.normal(0, 1, (k, m) if trans_a else (m, k)),
+                "b": rng.normal(0, 1, (n, k) if trans_b else (k, n)),
+                "c": rng.normal(0, 1, ((n,), (m, 1), (1,), (m, n))[number]),
+            }
+            floats = {name: value.astype(np.float32) for name, value in tensors.items()}
+            fed = ("a", "b") if (number + trans_a + trans_b) % 2 else ("a",)
+            constants = {name: value for name, value in floats.items() if name not in fed}
+            gemm = Node("Gemm", ("a", "b", "c"), ("g",), attributes={"transA": trans_a, "transB": trans_b})  # fmt: skip
+            graph = Graph((gemm, Node("Relu", ("g",), ("y",))), constants, fed, ("y",), OPSET)
+            yield Case(graph, {name: floats[name] for name in fed})
+
+
 TYPES = (("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8"))
 BATTERIES = Batteries(
     (
@@ -101,5 +121,6 @@ BATTERIES = Batteries(
             )
             for b in ("uint8", "int8")
         ),
+        Battery("Gemm, Relu", "float32", "Float group", gemm_cases, LEVELS),
     )
 )

@@ -22,6 +22,7 @@ from qlab.trace import Index, Step, Taps, whole_step
 
 WIDTH = {"avx2": 8, "vnni": 16}  # float32 lanes of a register
 INT8 = 4  # the accuracy level that allows A in int8
+LARGEST_BLOCK = 256  # of A in int8; larger blocks of B are cut
 SILENT = "ONNX Runtime packs only constant zero_points for accuracy level 4: these are taken as {} instead"
 
 
@@ -123,7 +124,8 @@ def _in_int8(cpu: str, a: Array, w: BlockedWeights, bias: Array | None, tensor: 
     """Accuracy level 4: each block of A is quantized to int8; sums of the integers, then of the blocks in float32."""
     *lead, k = a.shape
     shape = (*lead, w.codes.shape[0])
-    codes, scale = _quantized(a.reshape(-1, k), w.block_size)
+    w = w.split(LARGEST_BLOCK)
+    codes, scale = _quantized(a.reshape(-1, k), w)
     yield whole_step("A_scale", "f32(max |A| / 127), for each block", scale, a.ndim)
     formula = "rint(f32(A · f32(127 / max |A|))), for each block"
     yield whole_step("A_codes", formula, codes, a.ndim, "accuracy level 4: A is quantized too")
@@ -172,13 +174,13 @@ def _in_int8(cpu: str, a: Array, w: BlockedWeights, bias: Array | None, tensor: 
     return value
 
 
-def _quantized(a: Array, block_size: int) -> tuple[Array, Array]:
+def _quantized(a: Array, w: BlockedWeights) -> tuple[Array, Array]:
     """float32 (M, K) → int64 codes (M, blocks, block_size) and float32 scales (M, blocks).
 
     Raises TraceError for NaN, infinities and blocks of which 127 / max |A| overflows.
     """
-    padded = np.pad(a, ((0, 0), (0, -a.shape[1] % block_size)))
-    blocks = padded.reshape(len(a), -1, block_size)
+    padded = np.pad(a, ((0, 0), (0, w.codes.shape[1] - w.k)))
+    blocks = padded.reshape(len(a), -1, w.block_size)
     largest = np.abs(blocks).max(-1)
     inverse = f32(np.where(largest == 0, 0, f32(np.float32(127) / largest)))
     if not (np.isfinite(largest) & np.isfinite(inverse)).all():

@@ -257,6 +257,13 @@ class BlockedWeights:
         """(N, blocks) → one entry for each code."""
         return np.repeat(parameter, self.block_size, axis=1)
 
+    def split(self, most: int) -> "BlockedWeights":
+        """The same weights in blocks of at most ``most`` rows; scales and zero points are repeated."""
+        times = max(self.block_size // most, 1)
+        scale, zero_point = (np.repeat(v, times, axis=1) for v in (self.scale, self.zero_point))
+        size = self.block_size // times
+        return dataclasses.replace(self, scale=scale, zero_point=zero_point, block_size=size)
+
     def contraction(self, a: Array, real: Array) -> Contraction:
         """A (…, K) times dequantized weights (N, K): all rows of A are those of one matrix."""
         *lead, k = a.shape
