@@ -10,22 +10,24 @@ import numpy as np
 
 from qlab.arithmetic import fma
 from qlab.ops import Steps
-from qlab.qtypes import Array
+from qlab.qtypes import Array, saturate
 from qlab.schemes import Quantized, Target
 from qlab.schemes.family import (
     Family,
     Scales,
     as_float32,
     check_scalars,
+    convert_x86,
     dequantize_float32,
     in_int32,
     product_of_codes,
     product_of_scales,
 )
 from qlab.schemes.float_forms import float_form
-from qlab.schemes.ort_cpu import f32
-from qlab.schemes.xnnpack import quantize_by_reciprocal
+from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.trace import Step
+
+LARGEST = np.float32(2147483520)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Fbgemm(Family):
     def quantize(self, x: Array, target: Target) -> Steps:
         """x · (1 / scale): a product with the rounded reciprocal, half to even."""
         self._check(target)
-        return (yield from quantize_by_reciprocal(self.name, x, target))
+        return (yield from self._quantized(x, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
         """(q - zero_point) · scale."""
@@ -73,7 +75,24 @@ class Fbgemm(Family):
             yield Step(f"{q.name}_real", formula, reals[-1])
         total = f32(reals[0] + reals[1])
         yield Step("total", f"f32({a.name}_real + {b.name}_real)", total)
-        return (yield from quantize_by_reciprocal(self.name, total, target))
+        return (yield from self._quantized(total, target))
+
+    def _quantized(self, x: Array, target: Target) -> Steps:
+        """QuantizeAvx2 and QuantizeAvx512: the zero point is added in an int32, which wraps for a very large x."""
+        inverse = f32(np.float32(1) / as_float32(self.name, target.scale))
+        yield Step("inverse_scale", f"f32(1 / {target.scale_name})", inverse)
+        scaled = f32(as_float32(self.name, x) * inverse)
+        yield Step("scaled", "f32(x · inverse_scale)", scaled, decides=True)
+        # MINPS gives its second operand where one is NaN; the bound is the largest float32 below 2^31.
+        rounded = convert_x86(np.where(scaled < LARGEST, scaled, LARGEST))
+        yield Step("rounded", f"rint(min(scaled, {LARGEST:.0f}))", rounded)
+        biased = wrap32(rounded + target.zero_point)
+        wraps = not np.array_equal(biased, rounded + target.zero_point)
+        note = "int32 overflow wraps, so a very large x ends at the other end" if wraps else ""
+        yield Step("biased", f"rounded + {target.zero_point_name}", biased, note=note)
+        codes = saturate(biased, target.dtype)
+        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
+        return codes
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """quantized::mul: the product of the codes times f32(f32(A_scale · B_scale) · f32(1 / C_scale))."""

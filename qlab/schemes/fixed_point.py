@@ -75,12 +75,19 @@ def scaled_down(value: Array, shift: Array) -> Array:
 
 
 def double_rounding(
-    value: Array, quantized: Array, shift: Array, what: str, name: str = ""
+    value: Array,
+    quantized: Array,
+    shift: Array,
+    what: str,
+    name: str = "",
+    *,
+    ties_up: bool = False,
 ) -> Steps:
     """MultiplyByQuantizedMultiplier in gemmlowp's way: SQRDMULH rounds to 31 bits, then the shift rounds again.
 
     Args:
         shift: to the left where positive; ``what`` is the value's name in formulas, ``name`` the stage's.
+        ties_up: the second rounding too; otherwise it goes away from zero.
     """
     prefix = f"{name}_" if name else ""
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
@@ -96,9 +103,16 @@ def double_rounding(
     shown = scaled_down(high, right)
     formula = f"{prefix}high_product / 2^max(-shift, 0)"
     yield Step(f"{prefix}scaled", formula, shown, decides=not name)
-    rounded = rounding_divide_by_power(high, right)
-    note = "the second rounding: a tie goes away from zero"
-    yield Step(f"{prefix}rounded", f"round {prefix}scaled half away from zero", rounded, note=note)
+    if ties_up:
+        rounded = np.asarray(
+            np.where(right > 0, shift_right_half_up(high, np.maximum(right, 1)), high)
+        )
+        words, way = "half up", "up"
+    else:
+        rounded = rounding_divide_by_power(high, right)
+        words, way = "half away from zero", "away from zero"
+    note = f"the second rounding: a tie goes {way}"
+    yield Step(f"{prefix}rounded", f"round {prefix}scaled {words}", rounded, note=note)
     return rounded
 
 

@@ -1,8 +1,9 @@
 """tflite: TensorFlow Lite's own kernels (LiteRT), without a delegate: integers only, double or single rounding.
 
 The multiplier is computed from the scales once, in double or float32 as the operator does, and kept as a 31-bit
-integer and a shift. Whether the product is rounded once or twice is a build setting (TFLITE_SINGLE_ROUNDING); the
-optimized matrix products (ruy) round once in every build.
+integer and a shift. Whether the product is rounded once or twice is a build setting (TFLITE_SINGLE_ROUNDING). The
+optimized kernels on x86 differ from the reference kernels in the direction of a tie (ruy's matrix products), in
+QUANTIZE, and where a sum or product leaves an int16.
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ import numpy as np
 
 from qlab.errors import TraceError
 from qlab.ops import Steps
-from qlab.qtypes import Array
+from qlab.qtypes import Array, saturate
 from qlab.schemes import Quantized, Target
 from qlab.schemes.family import (
     Family,
@@ -33,10 +34,15 @@ from qlab.schemes.fixed_point import (
 )
 from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.schemes.rounding import round_half_away
+from qlab.schemes.xnnpack import quantize_by_reciprocal
 from qlab.trace import Step
 
 LEFT_SHIFT = 20  # of ADD's inputs, so that 9 bits and 22 more fill an int32
-CHOICES = {"rounding": ("double", "single"), "product": ("float64", "float32")}
+CHOICES = {
+    "rounding": ("double", "single", "float64"),
+    "product": ("float64", "float32"),
+    "kernels": ("reference", "optimized"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,17 +50,22 @@ class Tflite(Family):
     """TensorFlow Lite's reference kernels.
 
     Attributes:
-        rounding: ``double`` (SQRDMULH, then a rounding shift) or ``single`` (one rounding shift of 64 bits).
+        rounding: ``double`` (SQRDMULH, then a rounding shift) or ``single`` (one rounding shift of 64 bits);
+            ``float64`` is LiteRT's reference FULLY_CONNECTED, which multiplies by the real multiplier.
         product: the type in which the scales of the two operands are multiplied: ``float64`` for CONV_2D and
             DEPTHWISE_CONV_2D, ``float32`` for FULLY_CONNECTED with one scale for the whole weight.
+        kernels: ``reference``, or ``optimized`` on x86.
     """
 
     rounding: str = "double"
     product: str = "float64"
+    kernels: str = "reference"
     name: str = "tflite"
     source: str = (
         "tensorflow/tensorflow: lite/kernels/internal/common.cc at 4713c153, quantization_util.cc at 02145c25, "
-        "reference/integer_ops/{add,mul,pooling}.h, reference/quantize.h at 07466c75, lite/kernels/add.cc at 01da0c85"
+        "reference/integer_ops/{add,pooling}.h, reference/quantize.h at 07466c75, lite/kernels/{add,mul}.cc; "
+        "google-ai-edge/LiteRT: reference/integer_ops/fully_connected.h at 13eade63; google/ruy; "
+        "tested with ai_edge_litert 2.3.0"
     )
     cpu: str = ""
 
@@ -69,6 +80,8 @@ class Tflite(Family):
     def quantize(self, x: Array, target: Target) -> Steps:
         """AffineQuantize: float32 division, round half away from zero, zero point afterwards."""
         self._check(target)
+        if self.kernels == "optimized":
+            return (yield from quantize_by_reciprocal(self.name, x, target))
         scaled = f32(as_float32(self.name, x) / as_float32(self.name, target.scale))
         yield Step("scaled", f"f32(x / {target.scale_name})", scaled, decides=True)
         rounded = round_half_away(scaled)
@@ -98,7 +111,14 @@ class Tflite(Family):
         real = np.asarray(product / y_scale)
         yield Step("multiplier", f"f64({formula} / {target.scale_name})", real)
         total = yield from in_int32(accumulator)
-        rounded = yield from self._rescaled(total, real, "accumulator")
+        if self.rounding == "float64":
+            scaled = np.asarray(total.astype(np.float64) * real)
+            yield Step("scaled", "f64(accumulator · multiplier)", scaled, decides=True)
+            rounded = round_half_away(scaled).astype(np.int64)
+            yield Step("rounded", "round half away from zero", rounded)
+        else:
+            up = self.kernels == "optimized"
+            rounded = yield from self._rescaled(total, real, "accumulator", ties_up=up)
         return (yield from add_zero_point(rounded, target))
 
     def add(self, a: Quantized, b: Quantized, target: Target) -> Steps:
@@ -126,7 +146,7 @@ class Tflite(Family):
         remedy = "ADD only scales down here: a larger scale of the result"
         check_range(self.name, "output multiplier", real, 0, 1, remedy)
         rounded = yield from self._rescaled(total, real, "accumulator")
-        return (yield from add_zero_point(rounded, target))
+        return (yield from self._narrowed(rounded, target, saturates=False))
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """MUL: the int32 product, rescaled by a multiplier that is computed in float32."""
@@ -138,9 +158,28 @@ class Tflite(Family):
         real = f32(product / as_float32(self.name, target.scale))
         yield Step("multiplier", f"f32({formula} / {target.scale_name})", real)
         rounded = yield from self._rescaled(value, real, "product")
-        return (yield from add_zero_point(rounded, target))
+        return (yield from self._narrowed(rounded, target, saturates=True))
 
-    def _rescaled(self, value: Array, real: Array, what: str, name: str = "") -> Steps:
+    def _narrowed(self, rounded: Array, target: Target, *, saturates: bool) -> Steps:
+        """The zero point is added, in an int16 by the optimized kernels: MUL saturates to it first, ADD wraps."""
+        if self.kernels != "optimized":
+            return (yield from add_zero_point(rounded, target))
+        if saturates:
+            narrowed, how = np.clip(rounded, -(2**15), 2**15 - 1), "saturated"
+        else:
+            narrowed, how = rounded.astype(np.int16).astype(np.int64), "wrapped"
+        yield Step("narrowed", f"rounded, {how} to int16", narrowed)
+        biased = (narrowed + target.zero_point).astype(np.int16).astype(np.int64)
+        wraps = not np.array_equal(biased, rounded + target.zero_point)
+        note = "int16 overflow wraps, so a large value ends at the other end" if wraps else ""
+        yield Step("biased", f"narrowed + {target.zero_point_name}, in int16", biased, note=note)
+        codes = saturate(biased, target.dtype)
+        yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
+        return codes
+
+    def _rescaled(
+        self, value: Array, real: Array, what: str, name: str = "", *, ties_up: bool = False
+    ) -> Steps:
         """``value`` times the real multiplier, by integers; the steps of a stage begin with its ``name``."""
         remedy = "a scale of the result that is nearer to the product of the others"
         check_range(self.name, "multiplier", real, 0, 2.0**31, remedy)
@@ -162,10 +201,14 @@ class Tflite(Family):
             f"exponent of {of} = significand · 2^{prefix}shift, significand in [1/2, 1)",
             "shift",
         )
-        return (yield from self._rounded(value, quantized, shift, what, name))
+        if ties_up and self.rounding == "double":
+            form = double_rounding(value, quantized, shift, what, name, ties_up=True)
+        else:
+            form = self._rounded(value, quantized, shift, what, name)
+        return (yield from form)
 
     def _rounded(self, value: Array, quantized: Array, shift: Array, what: str, name: str) -> Steps:
-        form = double_rounding if self.rounding == "double" else single_rounding
+        form = single_rounding if self.rounding == "single" else double_rounding
         return (yield from form(value, quantized, shift, what, name))
 
 
@@ -210,4 +253,7 @@ VARIANTS = {
     "tflite (single rounding)": Tflite("single"),
     "tflite (double rounding, float32 product)": Tflite("double", "float32"),
     "tflite (single rounding, float32 product)": Tflite("single", "float32"),
+    "tflite (optimized)": Tflite(kernels="optimized"),
+    "tflite (optimized, float32 product)": Tflite("double", "float32", "optimized"),
+    "tflite (float64)": Tflite("float64"),
 }
