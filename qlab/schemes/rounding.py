@@ -43,11 +43,13 @@ def round_half_away(values: Array) -> Array:
 def _round_fraction(value: Any, rounding: str) -> Any:
     if not isinstance(value, (Fraction, int)):
         return value
+    value = Fraction(value)
     if rounding == "half_to_even":
         return round(value)
     if rounding == "floor":
         return math.floor(value)
     if rounding == "half_up":
         return math.floor(value + Fraction(1, 2))
-    half = Fraction(1, 2) if rounding == "half_away" else Fraction(0)
-    return math.floor(value + half) if value >= 0 else math.ceil(value - half)
+    nudge = Fraction(1, 2) if rounding == "half_away" else Fraction(0)
+    magnitude = math.floor(abs(value) + nudge)
+    return magnitude if value >= 0 else -magnitude
