@@ -24,6 +24,7 @@ NEAREST = {  # of a position as a fraction, so that no half is missed
     "floor": math.floor,
     "ceil": math.ceil,
 }
+HALVES = ("round_prefer_floor", "round_prefer_ceil")
 FORMULAS = {
     "half_pixel": "(i + 0.5) / scale - 0.5",
     "half_pixel_symmetric": "input / 2 · (1 - output / (scale · input)) + (i + 0.5) / scale - 0.5",
@@ -123,10 +124,16 @@ def positions(arithmetic: Arithmetic, how: Resampling, axis: int) -> Array:
     return sub(centre, half)
 
 
-def nearest(position: Array, mode: str, size: int) -> Array:
-    """The entry that nearest_mode takes, at most the last: int64."""
-    rule = NEAREST[mode]
-    return clamped(elementwise(lambda p: rule(Fraction(p)), wide(position)), size)
+def nearest(position: Array, mode: str, size: int, tolerance: float = 0.0) -> Array:
+    """The entry that nearest_mode takes, within the axis: int64. A half is what is nearer to one than ``tolerance``."""
+
+    def entry(p: Fraction | float) -> int:
+        exact = Fraction(p)
+        half = math.floor(exact) + HALF
+        near = mode in HALVES and abs(exact - half) <= tolerance
+        return int(NEAREST[mode](half if near else exact))
+
+    return clamped(elementwise(entry, wide(position)), size)
 
 
 def clamped(index: Array, size: int) -> Array:
@@ -208,11 +215,15 @@ def position_steps(
         yield Step(f"position{axis}", formula, along(position, axis, len(how.sizes)), note=note)
 
 
-def nearest_entries(x: Array, places: Mapping[int, Array], how: Resampling) -> Steps:
+def nearest_entries(
+    x: Array, places: Mapping[int, Array], how: Resampling, tolerance: float = 0.0
+) -> Steps:
     """The nearest entry of each position; moves values, changes none."""
     for axis, position in places.items():
-        index = nearest(position, how.nearest, how.sizes[axis])
+        index = nearest(position, how.nearest, how.sizes[axis], tolerance)
         formula = f"{how.nearest}(position{axis}), within the axis"
+        if tolerance and how.nearest in HALVES:
+            formula += f"; a half is what is within {tolerance:.0e} of one"
         yield Step(f"index{axis}", formula, along(index, axis, len(how.sizes)))
         x = np.take(x, index, axis=axis)
     return x

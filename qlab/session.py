@@ -58,7 +58,8 @@ def run(
         for level in levels
     ]
     engine_runs.append(run_reference(case))
-    traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"))
+    release = next((r.version for r in engine_runs[:-1] if r.version), "")
+    traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"), release)
     # Where no run gave an output there is nothing that a prediction could be checked against: none is made.
     ran = any(r.status is RunStatus.OK for r in engine_runs[:-1])
     for name, scheme in schemes().items():
@@ -94,14 +95,15 @@ def run(
 class _Traces:
     """The scheme runs of one case, as they are made; a graph that is the same is traced once."""
 
-    def __init__(self, case: Case, cpu: str) -> None:
+    def __init__(self, case: Case, cpu: str, version: str) -> None:
         self.case = case
         self.cpu = cpu
+        self.version = version
         self.runs: list[SchemeRun] = []
 
     def ort_cpu(self, cpu: str = "") -> OrtCpu:
         # session.x64quantprecision rewrites the graph, from ORT_ENABLE_EXTENDED on: the graph that ran shows it.
-        return OrtCpu(cpu or self.cpu)
+        return OrtCpu(cpu or self.cpu, version=self.version)
 
     def get(self, scheme: str, graph: Graph | None, cpu: str = "") -> SchemeRun | None:
         """The run of a scheme on a graph of this form."""

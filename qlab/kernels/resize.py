@@ -1,7 +1,8 @@
 """Resize: positions in float32; linear as a sum of four or eight products, or in integers of 2^-10 for bytes in NHWC.
 
-Source: onnxruntime 1.32.0, core/providers/cpu/tensor/{upsamplebase.h,upsample.h,upsample.cc}. Its bits are those of the
-releases from 1.15.0 on; it is compiled for SSE2, so they are the same on all x86-64.
+Source: onnxruntime 1.32.0, core/providers/cpu/tensor/{upsamplebase.h,upsample.h,upsample.cc}. It is compiled
+for SSE2, so its bits are the same on all x86-64. Linear Resize is the same from 1.15.0 on; nearest takes for a half
+what is one from 1.15.0 to 1.26.0, and from 1.27.0 on also what is within 10^-6 of one.
 """
 
 import dataclasses
@@ -33,6 +34,7 @@ from qlab.trace import Step
 if TYPE_CHECKING:
     from qlab.schemes.ort_cpu import OrtCpu
 
+HALF_TOLERANCE = float(np.float32(1e-6))  # in entries of the axis, from 1.27.0 on
 ONE = 1024  # of the weights of bytes in NHWC
 
 
@@ -51,7 +53,8 @@ def resize(scheme: "OrtCpu", x: Array, how: Resampling, tensor: str, dtype: str)
     where = beyond(places, how) if how.extrapolates else np.asarray(False)
     note, formula = "", "X at the indices"
     if how.mode == "nearest":
-        value = yield from nearest_entries(x, places, how)
+        tolerance = 0.0 if scheme.before((1, 27)) else HALF_TOLERANCE
+        value = yield from nearest_entries(x, places, how, tolerance)
     elif is_integer(dtype) and axes == (1, 2) and x.ndim == 4:
         value = yield from _integers(x, places, how, dtype)
         formula, note = "trunc(total / 2^20)", "towards zero"

@@ -5,6 +5,7 @@ release. ``f32(·)`` is one rounding to float32, ``fma`` a fused multiply-add, a
 """
 
 import dataclasses
+import re
 
 import numpy as np
 
@@ -31,10 +32,13 @@ class OrtCpu:
             (the same kernels with exact accumulators), ``sse`` (exact accumulators, no fused multiply-add),
             ``arm64`` (exact accumulators, fixed-point QLinearAdd).
         x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
+        version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. Nearest Resize changed its
+            halves with 1.27.0 (`qlab.kernels.resize` has how).
     """
 
     cpu: str = "avx2"
     x64quantprecision: bool = False
+    version: str = ""
     name: str = "ort_cpu"
     source: str = (
         "onnxruntime 1.32.0: core/mlas/lib/{quantize,qgemm,qlmul,qladd}.cpp, intrinsics/avx2/qladd_avx2.cpp, "
@@ -49,6 +53,11 @@ class OrtCpu:
                 "and float16 in QuantizeLinear and DequantizeLinear"
             )
         return FLOAT32.real(values)
+
+    def before(self, release: tuple[int, int]) -> bool:
+        """True for a release older than this one, ``(1, 29)``."""
+        numbers = tuple(int(n) for n in re.findall(r"\d+", self.version)[:2])
+        return bool(numbers) and numbers < release
 
     def quantize(self, x: Array, target: Target) -> Steps:
         """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
