@@ -12,7 +12,7 @@ import numpy as np
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
 from qlab.interpolation import Resampling
-from qlab.kernels import convert, qlinearadd, resize
+from qlab.kernels import convert, qlinearadd, resize, where
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
@@ -213,6 +213,19 @@ class OrtCpu:
     def convert(self, q: Quantized, target: Target) -> Steps:
         """The tables of QLinearConcat and QLinearWhere."""
         return (yield from convert.convert(self, q, target))
+
+    def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
+        """One rounding to float32; from float32 to float16 another."""
+        known = dtype == "float32" or (dtype, dtype_name(x.dtype)) == ("float16", "float32")
+        if not known or dtype_name(x.dtype) in ("int4", "uint4"):
+            raise TraceError(f"casting from {dtype_name(x.dtype)} to {dtype} is not modelled")
+        value = x.astype(DTYPES[dtype])
+        yield Step("output", f"input as {dtype}", value, tensor=tensor, dtype=dtype)
+        return value
+
+    def select(self, condition: Array, x: Array, y: Array, tensor: str, dtype: str) -> Steps:
+        """Where, which loses the sign of zeros."""
+        return (yield from where.select(condition, x, y, tensor, dtype))
 
     def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
         """Resize: positions in float32."""
