@@ -1,4 +1,4 @@
-"""Gather: the entries of data along an axis that the indices name; moves values, changes none."""
+"""Gather: the entries of an axis that the indices name; moves values, changes none."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import numpy as np
 
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.ops.moving import axis_of
+from qlab.ops.moving import axis_of, moved
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    data, indices = call["data"], call["indices"].astype(np.int64)
+    data, indices = call["data"], call["indices"]
     axis = axis_of(call.attribute("axis", 0), data.ndim)
+    if call.dtype("indices") not in ("int32", "int64"):
+        raise TraceError(f"indices is {call.dtype('indices')}; int32 or int64 is needed")
     size = data.shape[axis]
-    wrong = indices[(indices < -size) | (indices >= size)]
-    if wrong.size:
+    if indices.size and not -size <= indices.min() <= indices.max() < size:
         raise TraceError(
-            f"the index {wrong.reshape(-1)[0]} is outside axis {axis} of data, which has {size} entries"
+            f"indices go from {indices.min()} to {indices.max()}; axis {axis} has {size} entries"
         )
-    value = np.asarray(np.take(data, indices, axis))
-    formula = f"data at the indices along axis {axis}"
-    yield Step("output", formula, value, tensor=call.output, dtype=call.dtype("data"))
+    value = np.take(data, indices, axis=axis)
+    yield moved(call, "data", f"data at the indices of axis {axis}", value)
 
 
 OPERATOR = Operator("Gather", "", ("data", "indices"), "ai.onnx Gather, opsets 1 to 13", _steps)

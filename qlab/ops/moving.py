@@ -3,6 +3,7 @@
 from qlab.errors import TraceError
 from qlab.ops import Call
 from qlab.qtypes import Array
+from qlab.trace import Step
 
 
 def of_one_type(call: Call, names: tuple[str, ...]) -> list[Array]:
@@ -36,3 +37,8 @@ def integers(call: Call, name: str, *, since: int, of: str = "") -> tuple[int, .
         return None if value is None else tuple(int(v) for v in value.reshape(-1))
     given = call.attribute(of or name)
     return None if given is None else tuple(int(v) for v in given)
+
+
+def moved(call: Call, name: str, formula: str, value: Array) -> Step:
+    """The only step: values of the input ``name`` in other places."""
+    return Step("output", formula, value, tensor=call.output, dtype=call.dtype(name))

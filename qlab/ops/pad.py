@@ -1,104 +1,104 @@
-"""Pad: data with entries before and after along its axes; moves values, changes none."""
+"""Pad: with more entries at the ends of axes: a constant, or entries of the tensor; changes no value.
+
+Entries are taken away first where pads are negative."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qlab.arithmetic import refuse_large
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.ops.moving import axis_of, integers, of_one_type
+from qlab.ops.moving import axis_of, integers, moved, of_one_type
 from qlab.qtypes import Array
 from qlab.trace import Step
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
 
-OUTSIDE = -1  # an entry that is the constant, not one of data's
+INPUTS = ("data", "pads", "constant_value", "axes")
+MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def _pads(call: Call, rank: int) -> list[tuple[int, int]]:
+    """How many entries are added before and after those of each axis."""
+    pads = integers(call, "pads", since=11)
+    if pads is None:
+        raise TraceError("pads is needed")
+    axes = integers(call, "axes", since=11)
+    places = range(rank) if axes is None else [axis_of(axis, rank, "axes") for axis in axes]
+    if len(pads) != 2 * len(places):
+        raise TraceError(f"pads has {len(pads)} entries; {2 * len(places)} are needed, two for each axis")  # fmt: skip
+    both = [(0, 0)] * rank
+    for number, axis in enumerate(places):
+        both[axis] = (pads[number], pads[len(places) + number])
+    return both
+
+
+def _fill(call: Call) -> tuple[Array, Array]:
+    """data and what is added, in one number system."""
+    if call.opset >= 11 and call.optional("constant_value") is not None:
+        data, fill = of_one_type(call, ("data", "constant_value"))
+        if fill.size != 1:
+            raise TraceError(f"constant_value has {fill.size} entries; one is allowed")
+        return data, fill.reshape(())
+    data = call["data"]
+    value = np.asarray(call.attribute("value", 0.0) if call.opset < 11 else 0.0, np.float32)
+    if data.dtype == object:
+        return data, call.scheme.real(value)
+    return data, value.astype(data.dtype)
+
+
+def cropped(data: Array, pads: list[tuple[int, int]]) -> Array:
+    """Without the entries that negative pads take away."""
+    for axis, (size, (before, after)) in enumerate(zip(data.shape, pads, strict=True)):
+        kept = np.arange(size)[max(-before, 0) : max(size + min(after, 0), 0)]
+        data = np.take(data, kept, axis=axis)
+    return data
+
+
+def source(before: int, after: int, size: int, mode: str) -> Array:
+    """For each entry of the result the one that it is. Raises TraceError where there is none."""
+    index = np.arange(-before, size + after)
+    if size == 0 and index.size:
+        raise TraceError(f"{mode} has nothing to repeat on an axis without entries")
+    if mode == "edge":
+        return np.clip(index, 0, size - 1)
+    if mode == "wrap":
+        return index % max(size, 1)
+    if max(before, after) > size - 1 and max(before, after) > 0:
+        raise TraceError(
+            f"reflect of {max(before, after)} entries on an axis of {size} is not modelled; at most {size - 1} are"
+        )
+    index = np.abs(index)
+    return np.where(index >= size, 2 * (size - 1) - index, index)
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    data, fill = call["data"], _fill(call)
-    if fill is not None:
-        data, fill = of_one_type(call, ("data", "constant_value"))
-    begins, ends = _pads(call, data.ndim)
-    mode = call.attribute("mode", "constant")
-    constant = np.zeros(data.shape, np.bool_)
-    value = data
-    for axis, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        entries = _entries(mode, data.shape[axis], begin, end)
-        outside = entries == OUTSIDE
-        shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-        inside = np.where(outside, 0, entries)
-        value, constant = np.take(value, inside, axis), np.take(constant, inside, axis)
-        constant = constant | outside.reshape(shape)
-    if constant.any():
-        zero = np.zeros((), np.int64)
-        if fill is None:
-            fill = call.scheme.real(zero) if data.dtype == object else zero.astype(data.dtype)
-        value = np.where(constant, fill.reshape(()), value)
-    formula = f"data, with {mode} entries around"
-    yield Step("output", formula, np.asarray(value), tensor=call.output, dtype=call.dtype("data"))
-
-
-def _fill(call: Call) -> Array | None:
-    if call.opset < 11:
-        return np.asarray(call.attribute("value", 0.0), np.float32)
-    return call.optional("constant_value")
-
-
-def _pads(call: Call, rank: int) -> tuple[list[int], list[int]]:
-    """Entries before and after along each axis."""
-    pads = integers(call, "pads", since=11)
-    if pads is None:
-        raise TraceError("the required pads are absent")
-    given = call.optional("axes") if call.opset >= 18 else None
-    axes = (
-        range(rank) if given is None else [axis_of(int(a), rank, "axes") for a in given.reshape(-1)]
-    )
-    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes):
-        raise TraceError(
-            f"pads has {len(pads)} entries for {len(axes)} axes; two for each axis are needed"
-        )
-    begins, ends = [0] * rank, [0] * rank
-    for place, axis in enumerate(axes):
-        begins[axis], ends[axis] = pads[place], pads[place + len(axes)]
-    return begins, ends
-
-
-def _entries(mode: str, size: int, begin: int, end: int) -> Array:
-    """Which entry of data each of the result's is along one axis.
-
-    Negative pads take entries away first; the modes repeat what is left.
-    """
-    first, last = max(-begin, 0), size - max(-end, 0)
-    left = last - first
-    if left < 0:
-        raise TraceError(f"pads {begin} and {end} take more than the {size} entries of an axis")
-    places = np.arange(-max(begin, 0), left + max(end, 0))
-    inside = (places >= 0) & (places < left)
+    mode = str(call.attribute("mode", "constant"))
+    if mode not in MODES:
+        raise TraceError(f"mode {mode!r} is not one of {', '.join(MODES)}")
+    data, fill = _fill(call)
+    pads = _pads(call, data.ndim)
+    shape = tuple(n + b + a for n, (b, a) in zip(data.shape, pads, strict=True))
+    if min(shape, default=0) < 0:
+        raise TraceError(f"pads take more entries away than the shape {list(data.shape)} has")
+    refuse_large(shape)
+    added = [(max(before, 0), max(after, 0)) for before, after in pads]
+    inner = cropped(data, pads)
     if mode == "constant":
-        return np.where(inside, places + first, OUTSIDE)
-    if mode not in ("edge", "wrap", "reflect"):
-        raise TraceError(f"mode {mode!r} is not constant, reflect, edge or wrap")
-    if not inside.all():
-        if left == 0 or (mode == "reflect" and max(begin, end) >= left):
-            words = f"{mode} pads of {begin} and {end} are more than the {size} entries allow"
-            raise TraceError(words)
-        if mode == "edge":
-            places = np.clip(places, 0, left - 1)
-        elif mode == "wrap":
-            places = places % left
-        else:
-            bounced = np.abs(places)
-            places = np.where(bounced < left, bounced, 2 * (left - 1) - bounced)
-    return np.asarray(places + first)
+        value = np.full(shape, fill, data.dtype)
+        inside = (slice(b, b + n) for n, (b, _) in zip(inner.shape, added, strict=True))
+        if inner.size:
+            value[tuple(inside)] = inner
+    else:
+        value = inner
+        for axis, (before, after) in enumerate(added):
+            index = source(before, after, inner.shape[axis], mode)
+            value = np.take(value, index, axis=axis)
+    named = "constant_value" if mode == "constant" else f"its own entries ({mode})"
+    yield moved(call, "data", f"data, and {named} around it", value)
 
 
-OPERATOR = Operator(
-    "Pad",
-    "",
-    ("data", "pads", "constant_value", "axes"),
-    "ai.onnx Pad, opsets 2 to 25",
-    _steps,
-)
+OPERATOR = Operator("Pad", "", INPUTS, "ai.onnx Pad, opsets 2 to 23", _steps)

@@ -8,7 +8,7 @@ import numpy as np
 from qlab.ops import Call, Operator
 from qlab.ops.moving import of_one_type
 from qlab.ops.parameters import codes, per_tensor, target, zero_point
-from qlab.ops.where import FORMULA, condition
+from qlab.ops.where import condition
 from qlab.schemes import Quantized
 from qlab.trace import Step
 
@@ -24,7 +24,7 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     of_one_type(call, ("X", "Y", "x_zero_point", "y_zero_point", "z_zero_point"))
     chosen = condition(call)
     selected = np.asarray(np.where(chosen, codes(call, "X", bits=8), codes(call, "Y", bits=8)))
-    yield Step("selected", FORMULA, selected)
+    yield Step("selected", "X where condition, else Y", selected)
     scales = (per_tensor(n, call[n]) for n in ("x_scale", "y_scale"))
     scale = np.asarray(np.where(chosen, *scales))
     yield Step("selected_scale", "x_scale where condition, else y_scale", scale)

@@ -1,13 +1,11 @@
-"""Squeeze: data without axes of one entry; moves values, changes none."""
+"""Squeeze: without axes of one entry; moves values, changes none."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.ops.moving import axis_of, integers
+from qlab.ops.moving import axis_of, integers, moved
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -18,17 +16,16 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     data = call["data"]
     given = integers(call, "axes", since=13)
     if given is None:
-        axes = tuple(i for i, n in enumerate(data.shape) if n == 1)
+        axes = {axis for axis, size in enumerate(data.shape) if size == 1}
     else:
-        axes = tuple(axis_of(a, data.ndim, "axes") for a in given)
-    kept = [a for a in axes if data.shape[a] != 1]
-    if kept:
-        raise TraceError(
-            f"axis {kept[0]} of data has {data.shape[kept[0]]} entries; it must have 1"
-        )
-    value = np.squeeze(data, axes)
-    formula = "data without axes of one entry"
-    yield Step("output", formula, value, tensor=call.output, dtype=call.dtype("data"))
+        axes = {axis_of(axis, data.ndim, "axes") for axis in given}
+    for axis in sorted(axes):
+        if data.shape[axis] != 1:
+            raise TraceError(
+                f"axis {axis} has {data.shape[axis]} entries; only one can be left out"
+            )
+    shape = [size for axis, size in enumerate(data.shape) if axis not in axes]
+    yield moved(call, "data", "data without axes of one entry", data.reshape(shape))
 
 
-OPERATOR = Operator("Squeeze", "", ("data", "axes"), "ai.onnx Squeeze, opsets 1 to 25", _steps)
+OPERATOR = Operator("Squeeze", "", ("data", "axes"), "ai.onnx Squeeze, opsets 1 to 23", _steps)

@@ -346,6 +346,12 @@ class Scheme(Protocol):
     def convert(self, q: Quantized, target: Target) -> Steps:
         """Codes of one scale and zero point → codes of another: dequantized, then quantized."""
 
+    def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
+        """Reals or codes → reals of ``dtype``."""
+
+    def select(self, condition: Array, x: Array, y: Array, tensor: str, dtype: str) -> Steps:
+        """Where: x where the condition holds, else y, of one type and with broadcasting."""
+
     def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
         """Resize of reals or codes: the nearest entry, or linear between entries."""
 

@@ -7,10 +7,10 @@ A new primitive of the protocol needs one more refusal here, and nothing in the 
 import numpy as np
 
 from qlab.errors import TraceError
+from qlab.kernels.numbers import f32, wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array, dtype_name, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
-from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.schemes.specification import sum_of_products
 from qlab.trace import Step
 

@@ -9,6 +9,7 @@ import dataclasses
 import numpy as np
 
 from qlab.arithmetic import fma
+from qlab.kernels.numbers import f32, wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array, saturate
 from qlab.schemes import Quantized, Target
@@ -24,7 +25,6 @@ from qlab.schemes.family import (
     product_of_scales,
 )
 from qlab.schemes.float_forms import float_form
-from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.trace import Step
 
 LARGEST = np.float32(2147483520)

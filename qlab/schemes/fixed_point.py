@@ -8,9 +8,9 @@ from collections.abc import Generator
 
 import numpy as np
 
+from qlab.kernels.numbers import wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array
-from qlab.schemes.ort_cpu import wrap32
 from qlab.schemes.rounding import round_half_away
 from qlab.trace import Step
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from qlab.kernels.numbers import f32, wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds
 from qlab.schemes import Target
@@ -14,7 +15,6 @@ from qlab.schemes.fixed_point import (
     shift_right_half_away,
     shift_right_half_up,
 )
-from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.trace import Step
 
 MAGIC = 12582912.0  # 1.5 · 2^23: added to a float32 it leaves the rounded integer in the low bits

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 
+from qlab.kernels.numbers import f32
 from qlab.ops import Steps
 from qlab.qtypes import Array
 from qlab.schemes import Quantized, Target
@@ -21,7 +22,6 @@ from qlab.schemes.family import (
     product_of_scales,
 )
 from qlab.schemes.fixed_point import double_rounding, frexp_multiplier, multiplier_steps
-from qlab.schemes.ort_cpu import f32
 from qlab.schemes.rounding import round_half_away
 from qlab.trace import Step
 

@@ -24,6 +24,7 @@ from qlab.kernels import (
     qlinearsoftmax,
     resize,
     softmax,
+    where,
 )
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
@@ -45,8 +46,8 @@ class OrtCpu:
             (the same kernels with exact accumulators), ``sse`` (exact accumulators, no fused multiply-add),
             ``arm64`` (exact accumulators, fixed-point QLinearAdd).
         x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
-        version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. Only QLinearSoftmax changed its
-            codes between 1.15.0 and 1.32.0 (`qlab.kernels.qlinearsoftmax` has where).
+        version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. QLinearSoftmax changed with it
+            (`qlab.kernels.qlinearsoftmax` has where), and the halves of nearest Resize (`qlab.kernels.resize`).
     """
 
     cpu: str = "avx2"
@@ -247,6 +248,19 @@ class OrtCpu:
     def convert(self, q: Quantized, target: Target) -> Steps:
         """The tables of QLinearConcat and QLinearWhere."""
         return (yield from convert.convert(self, q, target))
+
+    def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
+        """One rounding to float32; from float32 to float16 another."""
+        known = dtype == "float32" or (dtype, dtype_name(x.dtype)) == ("float16", "float32")
+        if not known or dtype_name(x.dtype) in ("int4", "uint4"):
+            raise TraceError(f"casting from {dtype_name(x.dtype)} to {dtype} is not modelled")
+        value = x.astype(DTYPES[dtype])
+        yield Step("output", f"input as {dtype}", value, tensor=tensor, dtype=dtype)
+        return value
+
+    def select(self, condition: Array, x: Array, y: Array, tensor: str, dtype: str) -> Steps:
+        """Where, which loses the sign of zeros."""
+        return (yield from where.select(condition, x, y, tensor, dtype))
 
     def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
         """Resize: positions in float32."""

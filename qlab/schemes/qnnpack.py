@@ -7,6 +7,7 @@ number on ARM32, with CVTPS2DQ on x86 (``sse2``). ADD is fixed point in both, a 
 import dataclasses
 
 from qlab.errors import TraceError
+from qlab.kernels.numbers import f32
 from qlab.ops import Steps
 from qlab.qtypes import Array
 from qlab.schemes import Quantized, Target
@@ -22,7 +23,6 @@ from qlab.schemes.family import (
 )
 from qlab.schemes.fixed_point import elementwise_add
 from qlab.schemes.float_forms import FORMS, float_form, integer_form
-from qlab.schemes.ort_cpu import f32
 from qlab.schemes.xnnpack import ratio_terms
 from qlab.trace import Step
 

@@ -178,6 +178,18 @@ class Specification:
         scaled = self.arithmetic.divide(real, self.real(target.scale))
         return (yield from self._to_codes(scaled, f"real / {target.scale_name}", target, "after"))
 
+    def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
+        """The same number; what is an output is rounded to its type."""
+        value = self.real(x)
+        yield Step("output", f"input as {dtype}", value, tensor=tensor, dtype=dtype)
+        return value
+
+    def select(self, condition: Array, x: Array, y: Array, tensor: str, dtype: str) -> Steps:
+        """X where the condition holds, else Y."""
+        value = np.asarray(np.where(condition, x, y))
+        yield Step("output", "X where condition, else Y", value, tensor=tensor, dtype=dtype)
+        return value
+
     def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
         """The formulas of the specification; interpolated codes are truncated."""
         return (yield from resize(self.arithmetic, x, how, tensor, dtype))

@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from qlab.errors import TraceError
+from qlab.kernels.numbers import f32, wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array, saturate
 from qlab.schemes import Quantized, Target
@@ -32,7 +33,6 @@ from qlab.schemes.fixed_point import (
     multiplier_steps,
     single_rounding,
 )
-from qlab.schemes.ort_cpu import f32, wrap32
 from qlab.schemes.rounding import round_half_away
 from qlab.schemes.xnnpack import quantize_by_reciprocal
 from qlab.trace import Step

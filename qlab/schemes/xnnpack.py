@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from qlab.errors import TraceError
+from qlab.kernels.numbers import f32
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds
 from qlab.schemes import Quantized, Target
@@ -27,7 +28,6 @@ from qlab.schemes.family import (
 )
 from qlab.schemes.fixed_point import Term, TermSteps, elementwise_add
 from qlab.schemes.float_forms import FORMS, float_form, integer_form
-from qlab.schemes.ort_cpu import f32
 from qlab.trace import Step
 
 
