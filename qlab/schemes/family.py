@@ -11,7 +11,7 @@ from qlab.kernels.numbers import f32, wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array, dtype_name, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
-from qlab.schemes.specification import sum_of_products
+from qlab.schemes.sums import sum_of_products
 from qlab.trace import Step
 
 Scales = tuple[tuple[str, Array], ...]

@@ -28,7 +28,8 @@ from qlab.qtypes import Array, bounds, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.schemes.normalization import softmax_steps
 from qlab.schemes.rounding import ROUNDINGS, round_real
-from qlab.trace import Index, Step, Taps, whole_step
+from qlab.schemes.sums import real_taps, sum_of_products
+from qlab.trace import Step, whole_step
 
 PLACES = {
     "": "",
@@ -205,7 +206,7 @@ class Specification:
                 total = total + c.lhs[..., :, k, None] * c.rhs[..., k, None, :]
         value = c.arrange(total)
         formula = f"Σ {c.names[0]} · {c.names[1]}"
-        yield Step("accumulator", formula, value, taps=lambda index: _real_taps(c, index))
+        yield Step("accumulator", formula, value, taps=lambda index: real_taps(c, index))
         if affine is None:
             return value
         formula = "accumulator"
@@ -369,16 +370,6 @@ def variants_of(scheme: Specification) -> dict[str, Specification]:
     return found
 
 
-def sum_of_products(contraction: Contraction) -> Steps:
-    """Σ (a - a_zero_point)·(b - b_zero_point) over the integers: a step, and its value."""
-    c = contraction
-    total = c.arrange(np.matmul(c.lhs - c.lhs_zero_point, c.rhs - c.rhs_zero_point))
-    a, b = c.names
-    formula = f"Σ ({a} - {a}_zero_point) · ({b} - {b}_zero_point)"
-    yield Step("accumulator", formula, total, taps=lambda index: _integer_taps(c, index))
-    return total
-
-
 def _count_formula(pool: Pool) -> str:
     return f"elements of the window, {'with' if pool.include_pad else 'without'} padding"
 
@@ -400,27 +391,3 @@ def _nan_note(values: Array) -> str:
     if any(v != v for v in values.reshape(-1)):
         return "NaN has no code and the specification names none; the lowest code is taken"
     return ""
-
-
-def _integer_taps(c: Contraction, index: Index) -> Taps:
-    a, b, a_zero_point, b_zero_point = c.operands(index)
-    products = (a - a_zero_point) * (b - b_zero_point)
-    return Taps(
-        c.axes,
-        c.positions,
-        a,
-        b,
-        a_zero_point,
-        b_zero_point,
-        products,
-        np.cumsum(products),
-        np.zeros_like(products),
-    )
-
-
-def _real_taps(c: Contraction, index: Index) -> Taps:
-    a, b, _, _ = c.operands(index)
-    products = a * b
-    running = elementwise(lambda v: v, products) if products.dtype == object else products
-    zero = np.zeros(len(a), np.int64)
-    return Taps(c.axes, c.positions, a, b, zero, zero, products, np.cumsum(running), zero)

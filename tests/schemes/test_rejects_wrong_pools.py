@@ -190,7 +190,7 @@ def test_the_groups_are_fused(operator, fused, left, dtype):
     """At ORT_ENABLE_ALL; at ORT_DISABLE_ALL the float operator runs."""
     row = measure(batteries()[f"QDQ {operator} {dtype}"])
     assert row.perfect, row.first
-    assert {fused, left} <= row.operators
+    assert {fused, left} <= set(row.operators)
 
 
 @pytest.mark.parametrize("name", [n for n in batteries() if "Pool" in n])
