@@ -209,7 +209,7 @@ def test_a_graph_is_traced_or_refused_in_one_line(seed):
                     continue
                 compare_outputs(graph, exact, ("exact", exact.outputs), ("other", other.outputs))
                 part(exact, other)
-    assert traced >= 100  # else nothing was tried
+    assert traced >= 60  # else nothing was tried
 
 
 def test_the_schemes_refuse_the_same_graphs():

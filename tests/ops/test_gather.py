@@ -1,33 +1,38 @@
-"""Gather: entries along an axis, counted from either end; codes and reals."""
+"""Gather takes entries by their index."""
 
 import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from tests.ops.calls import call, everywhere, f32, result, tensor
+from qlab.qtypes import DTYPES
+from tests.ops.calls import SCHEMES, call, equal, everywhere, result, tensor
 
-DATA = [[1, 2, 3], [4, 5, 6]]
-
-
-def gather(data, indices, **attributes):
-    return call("Gather", {"data": data, "indices": np.array(indices, np.int64)}, **attributes)
+X = np.arange(6).reshape(2, 3)
 
 
-@pytest.mark.parametrize(
-    ("indices", "axis", "expected"),
-    [
-        ([1, -1], 0, [[4, 5, 6], [4, 5, 6]]),
-        ([[0], [2]], 1, [[[1], [3]], [[4], [6]]]),
-        (1, -1, [2, 5]),
-    ],
-)
-def test_by_hand(indices, axis, expected):
-    everywhere(gather(tensor("int8", DATA), indices, axis=axis), expected, "int8")
-    everywhere(gather(f32(DATA), indices, axis=axis), expected, "float32")
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_of_every_type(dtype):
+    x = tensor(dtype, X)
+    for name in SCHEMES:
+        equal(
+            result(call("Gather", {"data": x, "indices": np.array([1, 0])}), name), X[[1, 0]], dtype
+        )
 
 
-def test_what_does_not_fit():
-    with pytest.raises(TraceError, match="the index 3 is outside axis 1 of data, which has 3"):
-        result(gather(f32(DATA), [3], axis=1))
+def gather(indices, **attributes):
+    return call("Gather", {"data": tensor("int8", X), "indices": np.array(indices)}, **attributes)
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+@pytest.mark.parametrize("indices", [1, [2, 0], [[-1, 0], [1, -3]]])
+def test_indices(axis, indices):
+    everywhere(gather(indices, axis=axis), np.take(X, indices, axis=1), "int8")
+
+
+def test_bad_calls():
+    with pytest.raises(TraceError, match="indices go from -3 to 0; axis 0 has 2 entries"):
+        result(gather([-3, 0]))
     with pytest.raises(TraceError, match="axis 2 is outside a tensor of rank 2"):
-        result(gather(f32(DATA), [0], axis=2))
+        result(gather([0], axis=2))
+    with pytest.raises(TraceError, match="indices is float64; int32 or int64 is needed"):
+        result(gather([0.5]))

@@ -12,20 +12,22 @@ from qlab.graph import Graph
 from tests.ops.calls import SCHEMES, call, equal, f32, result, returned, step, tensor, traced
 
 
-def weights(codes, bits=4):
-    """(N, K') codes in one block each as B."""
-    return packed(np.asarray(codes), bits).reshape(len(codes), -1, 16 * bits // 8)
+def weights(codes, bits=4, block_size=16):
+    """(N, blocks · block_size) codes as B: (N, blocks, bytes of a block)."""
+    return packed(np.asarray(codes), bits).reshape(len(codes), -1, block_size * bits // 8)
 
 
-def nbits(a, codes, scales, zero_points=None, bias=None, *, bits=4, level=0, fed=(), **attributes):
-    """Codes (N, blocks · 16); all but A and ``fed`` are constants."""
+def nbits(
+    a, codes, scales, zero_points=None, bias=None, *, bits=4, level=0, size=16, fed=(), **attributes
+):
+    """Codes (N, blocks · size); all but A and ``fed`` are constants."""
     n, k = len(codes), np.shape(a)[-1]
-    tensors = {"A": f32(a), "B": weights(codes, bits), "scales": f32(scales)}
+    tensors = {"A": f32(a), "B": weights(codes, bits, size), "scales": f32(scales)}
     if zero_points is not None:
         tensors["zero_points"] = packed(np.asarray(zero_points), bits)
     if bias is not None:
         tensors["bias"] = f32(bias)
-    attributes = {"K": k, "N": n, "bits": bits, "block_size": 16, "accuracy_level": level} | attributes  # fmt: skip
+    attributes = {"K": k, "N": n, "bits": bits, "block_size": size, "accuracy_level": level} | attributes  # fmt: skip
     case = call("MatMulNBits", tensors, domain="com.microsoft", **attributes)
     constants = {k: v for k, v in tensors.items() if k != "A" and k not in fed}
     inputs = tuple(name for name in tensors if name not in constants)
@@ -135,7 +137,7 @@ def test_blocks_of_512_rows_are_cut():
     a[:, 0], a[:, 256], a[:, 257] = 127, 12.7, 0.06  # in one block the code of 0.06 is 0
     codes = np.full((1, 512), 8)
     codes[0, 257] = 9
-    case = nbits(a, codes, [[1]], level=4, block_size=512)
+    case = nbits(a, codes, [[1]], level=4, size=512)
     assert step(case, "A_codes", "ort_cpu", "vnni").shape == (2, 2, 256)
     assert abs(result(case, "ort_cpu", "vnni")[0, 0] - 0.1) < 1e-4
     equal(returned(case), result(case, "ort_cpu", "vnni"))

@@ -1,30 +1,40 @@
-"""Squeeze: axes of one entry go; codes and reals; axes as an input, an attribute, or none."""
+"""Squeeze leaves out axes of one entry."""
 
 import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from tests.ops.calls import call, everywhere, f32, result, tensor
+from qlab.qtypes import DTYPES
+from tests.ops.calls import SCHEMES, call, equal, everywhere, result, tensor
+
+X = np.arange(6).reshape(2, 3)
 
 
-def squeeze(data, axes=None, opset=21, **attributes):
-    tensors = {"data": data} | ({} if axes is None else {"axes": np.array(axes, np.int64)})
-    return call("Squeeze", tensors, opset=opset, **attributes)
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_of_every_type(dtype):
+    x = tensor(dtype, X)
+    for name in SCHEMES:
+        equal(result(call("Squeeze", {"data": x[None], "axes": np.array([0])}), name), X, dtype)
 
 
-def test_by_hand():
-    everywhere(squeeze(tensor("uint8", [[[1], [2]]])), [1, 2], "uint8")
-    everywhere(squeeze(tensor("uint8", [[[1], [2]]]), [0]), [[1], [2]], "uint8")
-    everywhere(squeeze(f32([[[1], [2]]]), [-1]), [[1, 2]], "float32")
+def squeeze(shape, axes=None, **more):
+    tensors = {"data": tensor("int8", np.ones(shape))}
+    return call("Squeeze", tensors | ({} if axes is None else {"axes": np.array(axes)}), **more)
 
 
-def test_the_attribute_of_old_opsets():
-    case = call("Squeeze", {"data": f32([[[1], [2]]])}, opset=11, axes=(0,))
-    everywhere(case, [[1], [2]], "float32")
+@pytest.mark.parametrize(
+    ("axes", "expected"), [(None, (2,)), ([0], (2, 1)), ([-1], (1, 2)), ([0, 2], (2,))]
+)
+def test_axes(axes, expected):
+    everywhere(squeeze((1, 2, 1), axes), np.ones(expected), "int8")
 
 
-def test_what_does_not_fit():
-    with pytest.raises(TraceError, match="axis 1 of data has 2 entries; it must have 1"):
-        result(squeeze(f32([[1, 2]]), [1]))
-    with pytest.raises(TraceError, match="axes 2 is outside a tensor of rank 2"):
-        result(squeeze(f32([[1, 2]]), [2]))
+def test_axes_are_an_attribute_before_opset_13():
+    everywhere(call("Squeeze", {"data": tensor("int8", X[None])}, opset=11, axes=(0,)), X, "int8")
+
+
+def test_bad_calls():
+    with pytest.raises(TraceError, match="axis 1 has 2 entries; only one can be left out"):
+        result(squeeze((1, 2, 1), [1]))
+    with pytest.raises(TraceError, match="axes 3 is outside a tensor of rank 3"):
+        result(squeeze((1, 2, 1), [3]))

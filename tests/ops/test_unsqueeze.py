@@ -1,26 +1,43 @@
-"""Unsqueeze: axes of one entry more; codes and reals; axes as an input or an attribute."""
+"""Unsqueeze adds axes of one entry."""
 
 import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from tests.ops.calls import call, everywhere, f32, result, tensor
+from qlab.qtypes import DTYPES
+from tests.ops.calls import SCHEMES, call, equal, everywhere, result, tensor
+
+X = np.arange(6).reshape(2, 3)
 
 
-def unsqueeze(data, axes):
-    return call("Unsqueeze", {"data": data, "axes": np.array(axes, np.int64)})
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_of_every_type(dtype):
+    x = tensor(dtype, X)
+    for name in SCHEMES:
+        equal(result(call("Unsqueeze", {"data": x, "axes": np.array([0])}), name), X[None], dtype)
 
 
-def test_by_hand():
-    everywhere(unsqueeze(tensor("int8", [1, 2]), [0]), [[1, 2]], "int8")
-    everywhere(unsqueeze(f32([1, 2]), [-1, 0]), [[[1], [2]]], "float32")
-    everywhere(call("Unsqueeze", {"data": f32(3)}, opset=11, axes=(0,)), [3], "float32")
+def unsqueeze(axes, **more):
+    return call("Unsqueeze", {"data": tensor("int8", X), "axes": np.array(axes)}, **more)
 
 
-def test_what_does_not_fit():
-    with pytest.raises(TraceError, match="name an axis twice"):
-        result(unsqueeze(f32([1]), [0, 0]))
-    with pytest.raises(TraceError, match="axes 3 is outside a tensor of rank 2"):
-        result(unsqueeze(f32([1]), [3]))
-    with pytest.raises(TraceError, match="the required axes are absent"):
-        result(call("Unsqueeze", {"data": f32([1])}))
+@pytest.mark.parametrize(
+    ("axes", "shape"),
+    [([0], (1, 2, 3)), ([-1], (2, 3, 1)), ([3, 0], (1, 2, 3, 1)), ([1, 2], (2, 1, 1, 3))],
+)
+def test_axes(axes, shape):
+    everywhere(unsqueeze(axes), X.reshape(shape), "int8")
+
+
+def test_axes_are_an_attribute_before_opset_13():
+    case = call("Unsqueeze", {"data": tensor("int8", X)}, opset=11, axes=(0,))
+    everywhere(case, X[None], "int8")
+
+
+def test_bad_calls():
+    with pytest.raises(TraceError, match=r"axes \[0, -4\] names an axis twice"):
+        result(unsqueeze([0, -4]))
+    with pytest.raises(TraceError, match="axes 3 is outside a tensor of rank 3"):
+        result(unsqueeze([3]))
+    with pytest.raises(TraceError, match="axes is needed"):
+        result(call("Unsqueeze", {"data": X}))
