@@ -157,6 +157,7 @@ def test_a_deep_link_on_a_fresh_server_has_the_navigation(open_page, server):
     assert page.get_by_test_id("stSidebarNavLink").all_inner_texts() == [
         "Explore",
         "Versions",
+        "Identify",
         "Gallery",
     ]
 
