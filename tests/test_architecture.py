@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md, held."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 import qlab
 from qlab.ops import operators
-from qlab.schemes import schemes
+from qlab.schemes import DEFAULT, schemes, variants
 
 ROOT = Path(qlab.__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "qlab").rglob("*.py"))
@@ -85,10 +86,28 @@ def test_operators_have_a_source_and_a_test():
 
 
 def test_schemes_have_a_source_and_are_held_to_the_laws():
-    assert set(schemes()) == {"exact", "float64", "float32", "ort_cpu"}
-    for scheme in schemes().values():
-        assert scheme.source
-    assert (ROOT / "tests/schemes/test_laws.py").exists()
+    assert tuple(schemes())[: len(DEFAULT)] == DEFAULT
+    laws = {"default": "test_laws", "family": "test_family_laws"}
+    for name, scheme in schemes().items():
+        assert scheme.source and type(scheme).__doc__
+        # The two files of laws take their schemes from DEFAULT and from variants(), so none can be left out.
+        test = ROOT / f"tests/schemes/{laws['default' if name in DEFAULT else 'family']}.py"
+        assert test.exists()
+        if name not in DEFAULT:
+            assert f'"{name}' in (ROOT / "tests/schemes/test_families.py").read_text(
+                encoding="utf-8"
+            )
+            assert f"`{name}`" in (ROOT / "docs/schemes.md").read_text(encoding="utf-8")
+
+
+def test_every_variant_is_of_a_scheme_and_the_first_of_each_is_its_default():
+    seen: set[str] = set()
+    for scheme in variants().values():
+        if scheme.name not in seen:
+            # ort_cpu's CPU classes are its variants: the default one is avx2.
+            assert scheme == schemes()[scheme.name]
+        seen.add(scheme.name)
+    assert seen == set(schemes())
 
 
 def test_no_module_has_the_name_of_a_library_that_it_wraps():
@@ -102,3 +121,10 @@ def test_the_public_names_exist():
         assert not (ROOT / f"qlab/{name}.py").exists() and not (ROOT / "qlab" / name).exists()
     with pytest.raises(AttributeError, match="it has Case"):
         _ = qlab.no_such_name
+
+
+def test_no_scheme_is_left_out_for_lack_of_a_primitive():
+    """One without all members of the protocol would be found by nobody, and nobody would miss it."""
+    files = (ROOT / "qlab/schemes").glob("*.py")
+    made = {f.stem for f in files if re.search("^SCHEME = ", f.read_text(encoding="utf-8"), re.M)}
+    assert made == set(schemes())

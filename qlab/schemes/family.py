@@ -7,10 +7,13 @@ A new primitive of the protocol needs one more refusal here, and nothing in the 
 import numpy as np
 
 from qlab.errors import TraceError
+from qlab.functions import Function
+from qlab.interpolation import Resampling
 from qlab.kernels.numbers import f32, wrap32
+from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import Array, dtype_name, is_integer, saturate
-from qlab.schemes import Affine, Contraction, Quantized, Target
+from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.schemes.sums import sum_of_products
 from qlab.trace import Step
 
@@ -64,6 +67,74 @@ class Family:
     def contract(self, contraction: Contraction, affine: Affine | None = None) -> Steps:
         """Refused."""
         raise self._lacks("a product of real matrices")
+
+    def rescale_with_bias(
+        self,
+        accumulator: Array,
+        scales: Scales,
+        bias: Array | None,
+        tensor: str,
+        *,
+        separate: bool = False,
+    ) -> Steps:
+        """Refused."""
+        raise self._lacks("turning integer sums into reals with a bias")
+
+    def convert(self, q: Quantized, target: Target) -> Steps:
+        """Refused."""
+        raise self._lacks("converting codes to another scale")
+
+    def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("Cast")
+
+    def select(self, condition: Array, x: Array, y: Array, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("Where")
+
+    def resize(self, x: Array, how: Resampling, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("Resize")
+
+    def evaluate(self, x: Array, function: Function, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks(function.name)
+
+    def lookup(self, q: Quantized, function: Function, target: Target) -> Steps:
+        """Refused."""
+        raise self._lacks(f"{function.name} of codes")
+
+    def softmax(self, x: Array, rows: Rows, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("Softmax")
+
+    def quantized_softmax(self, q: Quantized, rows: Rows, target: Target) -> Steps:
+        """Refused."""
+        raise self._lacks("Softmax of codes")
+
+    def multiply_blocks(
+        self,
+        a: Array,
+        weights: BlockedWeights,
+        bias: Array | None,
+        tensor: str,
+        *,
+        accuracy_level: int,
+    ) -> Steps:
+        """Refused."""
+        raise self._lacks("a product with weights in blocks")
+
+    def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("the mean of reals")
+
+    def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
+        """Refused."""
+        raise self._lacks("the mean of codes as an operator")
+
+    def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
+        """Refused."""
+        raise self._lacks("MaxPool")
 
     def _lacks(self, what: str) -> TraceError:
         return TraceError(

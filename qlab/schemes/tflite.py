@@ -63,7 +63,8 @@ class Tflite(Family):
     name: str = "tflite"
     source: str = (
         "tensorflow/tensorflow: lite/kernels/internal/common.cc at 4713c153, quantization_util.cc at 02145c25, "
-        "reference/integer_ops/{add,pooling}.h, reference/quantize.h at 07466c75, lite/kernels/{add,mul}.cc; "
+        "reference/integer_ops/add.h at 06f3c933 and pooling.h at 12b1fb47, reference/quantize.h at 07466c75, "
+        "lite/kernels/add.cc at 01da0c85 and mul.cc at 15899aa7; "
         "google-ai-edge/LiteRT: reference/integer_ops/fully_connected.h at 13eade63; google/ruy; "
         "tested with ai_edge_litert 2.3.0"
     )

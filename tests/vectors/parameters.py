@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 
+SEED = 20261203
 # Ratios whose products of codes fall on ties, on saturation and next to them.
 TIES = (0.5, 0.25, 1.5, 0.75, 2.5 / 64, 1 / 128, 0.4999999701976776, 0.5000000596046448)
 # (a_scale, b_scale, y_scale, sums) whose codes tell whether a · b was multiplied in float32 or in float64: found by
@@ -87,7 +88,7 @@ def rows_of(sums, zero_point):
     return rows + zero_point, columns
 
 
-def products(rng, dtype, count, directed):
+def products(rng, dtype, count, directed, per_channel):
     """Everything of a matrix product but its output: (a, b, scales of a, b and y, zero points of a and y)."""
     pairs = scale_pairs(rng, count)
     points = (zero_points(rng, dtype, count) for _ in range(2))
@@ -95,7 +96,8 @@ def products(rng, dtype, count, directed):
         a, b = codes(rng, dtype, (32, 2)), rng.integers(-127, 128, (2, 4))
         yield a, b, a_scale, b_scale, y_scale, za, zy
     middle = sum(RANGES[dtype]) + 1 >> 1
-    for a_scale, b_scale, y_scale, sums in [*near_ties(rng, directed), *PRODUCT_TYPES]:
+    found = [] if per_channel else PRODUCT_TYPES
+    for a_scale, b_scale, y_scale, sums in [*near_ties(rng, directed), *found]:
         a, b = rows_of(np.asarray(sums), middle)
         yield a, b, a_scale, b_scale, y_scale, middle, middle
 

@@ -52,7 +52,9 @@ def elementwise(rng, engine, op, dtype, pairs, size):
 def linear(rng, engine, dtype, count, directed, per_channel):
     """quantized::linear: rows of 2 codes times 4 columns, one scale for each column or for all."""
     torch.backends.quantized.engine = engine
-    for a, b, a_scale, b_scale, y_scale, za, zy in p.products(rng, dtype, count, directed):
+    for a, b, a_scale, b_scale, y_scale, za, zy in p.products(
+        rng, dtype, count, directed, per_channel
+    ):
         raw = torch.tensor(b.T.tolist(), dtype=torch.int8)
         scales = [p.f32(b_scale * f) for f in (1, 0.7, 0.5, 0.3)] if per_channel else [b_scale]
         if per_channel:
@@ -124,7 +126,7 @@ def every(rng):
 def main():
     """Write pytorch.json."""
     warnings.simplefilter("ignore")
-    p.write(HERE / "pytorch.json", list(every(np.random.default_rng(20261203))), {
+    p.write(HERE / "pytorch.json", list(every(np.random.default_rng(p.SEED))), {
         "library": f"PyTorch {torch.__version__}",
         "cpu": f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}",
         "script": "tests/vectors/record_pytorch.py",
