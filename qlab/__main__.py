@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from qlab import __version__
 from qlab.errors import CaseError, QlabError
-from qlab.verbs import compare, fidelity, identify, record, runtimes, versions
+from qlab.verbs import CASE, compare, fidelity, identify, record, runtimes, versions
 
 LEVEL_NAMES = {
     "DISABLE_ALL": "ORT_DISABLE_ALL",
@@ -141,11 +141,7 @@ def _verb(verbs: Any, name: str, command: Any, words: str) -> argparse.ArgumentP
         epilog=STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument(
-        "case",
-        metavar="CASE",
-        help="a gallery name, a JSON file, an ONNX test-case folder or its .zip, or a link",
-    )
+    verb.add_argument("case", metavar="CASE", help=CASE)
     verb.add_argument("--json", action="store_true", help="one JSON object instead of text")
     verb.set_defaults(command=command)
     return verb

@@ -138,7 +138,7 @@ def _answers(
 ) -> tuple[tuple[tuple[Number, ...], tuple[str, ...]], ...]:
     grouped: dict[tuple[Number, ...], list[str]] = {}
     for label, value in results(case, tensor, arithmetics).items():
-        grouped.setdefault(tuple(value[i].item() for i in indexes), []).append(label)
+        grouped.setdefault(tuple(value[i] for i in indexes), []).append(label)
     return tuple((values, tuple(labels)) for values, labels in grouped.items())
 
 

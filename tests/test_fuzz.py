@@ -197,7 +197,9 @@ def test_a_graph_is_traced_or_refused_in_one_line(seed):
     traced = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for number in range(300):
+        for number in range(1_500):
+            if number >= 300 and traced >= 150:
+                break
             graph, inputs = odd.graph()
             # All schemes for some, two for the others.
             known = ALL if number % 8 == 0 else [ALL[0], ALL[3 + number % 4]]
@@ -209,7 +211,7 @@ def test_a_graph_is_traced_or_refused_in_one_line(seed):
                     continue
                 compare_outputs(graph, exact, ("exact", exact.outputs), ("other", other.outputs))
                 part(exact, other)
-    assert traced >= 60  # else nothing was tried
+    assert traced >= 150  # else nothing was tried
 
 
 def test_the_schemes_refuse_the_same_graphs():

@@ -140,7 +140,8 @@ def _fit(values: Array, dtype: str, shape: Index) -> Array:
     size = int(np.prod(shape, dtype=np.int64))
     if values.size != size:
         given = "1 value is" if values.size == 1 else f"{values.size:,} values are"
-        raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}")
+        each = "give that one" if size == 1 else "give one for each, the last axis fastest"
+        raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}: {each}")
     with np.errstate(over="ignore"):
         return values.astype(DTYPES[dtype]).reshape(shape)
 
@@ -150,7 +151,8 @@ def _bare(shape: Index) -> Index:
 
 
 def _counted(size: int, shape: Index) -> str:
-    return f"{size:,}" + (f" ({' × '.join(map(str, shape))})" if len(shape) > 1 else "")
+    several = len(shape) > 1 and size != 1
+    return f"{size:,}" + (f" ({' × '.join(map(str, shape))})" if several else "")
 
 
 def _name(path: str | Path) -> str:

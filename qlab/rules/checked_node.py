@@ -13,6 +13,9 @@ SCALARS_ONLY = ("QLinearAdd", "QLinearMul")
 Known = Mapping[str, tuple[str, tuple[int, ...] | None]]
 
 
+RESULT_ZERO_POINTS = ("y_zero_point", "Y_zero_point", "C_zero_point")
+
+
 def known_tensors(case: Case) -> Known:
     """Tensor → dtype and shape (None where it takes a computation to know it)."""
     known: dict[str, tuple[str, tuple[int, ...] | None]] = {
@@ -22,12 +25,15 @@ def known_tensors(case: Case) -> Known:
     for node in case.graph.nodes:
         first = known.get(node.inputs[0], ("", None)) if node.inputs else ("", None)
         operator = operators().get((node.domain, node.op_type))
-        named = dict(zip(operator.inputs, node.inputs, strict=False)) if operator else {}
+        names = operator.names(len(node.inputs)) if operator else ()
+        named = dict(zip(names, node.inputs, strict=False))
         dtype, shape = (
             first[0],
             first[1] if node.op_type in ("QuantizeLinear", "DequantizeLinear") else None,
         )
-        zero_point = named.get("y_zero_point") or named.get("C_zero_point")
+        zero_point = next((named[n] for n in RESULT_ZERO_POINTS if named.get(n)), "")
+        if node.op_type == "QLinearWhere":
+            zero_point = named.get("z_zero_point", "")
         if zero_point:
             dtype = known.get(zero_point, ("", None))[0]
         elif node.op_type == "DequantizeLinear":
@@ -36,9 +42,11 @@ def known_tensors(case: Case) -> Known:
             dtype = "uint8" if not node.attributes.get("output_dtype") else ""
         elif node.op_type in ("MatMulInteger", "ConvInteger"):
             dtype = "int32"
-        elif node.op_type == "QGemm":
+        elif node.op_type in ("QGemm", "MatMulIntegerToFloat"):
             dtype = "float32"
-        elif operator is None:
+        elif node.op_type == "Where":
+            dtype = known.get(named.get("X", ""), ("", None))[0]
+        elif node.op_type == "Cast" or operator is None:
             dtype = ""
         for output in node.outputs:
             known[output] = (dtype, shape)
@@ -64,7 +72,7 @@ class CheckedNode:
         self.node = node
         self.known = known
         operator = operators().get((node.domain, node.op_type))
-        self.names = operator.inputs if operator else ()
+        self.names = operator.names(len(node.inputs)) if operator else ()
         self.named = dict(zip(self.names, node.inputs, strict=False))
 
     def finding(

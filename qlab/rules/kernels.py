@@ -6,20 +6,22 @@ from qlab.report import Finding
 from qlab.rules.checked_node import SCALARS_ONLY, CheckedNode
 from qlab.signs import switchable_types, with_other_sign
 
-SAME_SIGN = ("QLinearConv", "QLinearMatMul", "QGemm")
+# Where the second operand stands among the inputs; the kernels take no int8 × uint8.
+SAME_SIGN = {"QLinearConv": 3, "QLinearMatMul": 3, "QGemm": 3, "MatMulIntegerToFloat": 1}
 
 
 def kernels(check: CheckedNode) -> Iterator[Finding]:
     """Combinations of types without a kernel."""
     if check.node.op_type not in SAME_SIGN:
         return
-    first, second = (check.known.get(check.node.input(i), ("", None))[0] for i in (0, 3))
+    place = SAME_SIGN[check.node.op_type]
+    first, second = (check.known.get(check.node.input(i), ("", None))[0] for i in (0, place))
     if (first, second) == ("int8", "uint8"):
         yield _wrong_sign(
             check,
-            check.node.inputs[3],
+            check.node.inputs[place],
             "ONNX Runtime's CPU kernels take uint8 × uint8, uint8 × int8 and int8 × int8",
-            f"{check.node.inputs[0]} is int8 and {check.node.inputs[3]} is uint8",
+            f"{check.node.inputs[0]} is int8 and {check.node.inputs[place]} is uint8",
             "int8 × int8",
         )
     output = check.known.get(check.node.outputs[0], ("", None))[0] if check.node.outputs else ""

@@ -17,6 +17,18 @@ MICROSOFT_REQUIRED = {
     "QLinearAdd": ("A", "A_scale", "B", "B_scale", "C_scale"),
     "QLinearMul": ("A", "A_scale", "B", "B_scale", "C_scale"),
     "QGemm": ("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point"),
+    "QLinearAveragePool": ("X", "x_scale", "y_scale"),
+    "QLinearGlobalAveragePool": ("X", "x_scale", "x_zero_point", "y_scale", "y_zero_point"),
+    "QLinearLeakyRelu": ("X", "X_scale", "Y_scale"),
+    "QLinearSigmoid": ("X", "X_scale", "Y_scale"),
+    "QLinearSoftmax": ("X", "X_scale", "y_scale", "y_zero_point"),
+    "QLinearWhere": (
+        *("condition", "X", "x_scale", "x_zero_point"),
+        *("Y", "y_scale", "y_zero_point", "z_scale", "z_zero_point"),
+    ),
+    "MatMulIntegerToFloat": ("A", "B", "a_scale", "b_scale"),
+    "DynamicQuantizeMatMul": ("A", "B", "b_scale"),
+    "MatMulNBits": ("A", "B", "scales"),
 }
 
 

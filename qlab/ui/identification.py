@@ -38,7 +38,11 @@ def identification(state: Explored) -> None:
     with st.container(key="identify"):
         answer = st.container(key="identified")
         with st.container(key="yours"):
-            asked = _asked(state)
+            try:
+                asked = _asked(state)
+            except QlabError as error:
+                asked = None
+                answer.error(plain(str(error)))  # where the answer would be
         found = None
         if asked is not None:
             chosen, tensor, output, example = asked
@@ -52,7 +56,11 @@ def identification(state: Explored) -> None:
 
 
 def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
-    """The case, the tensor and its values as they were given; None where they cannot be read."""
+    """The case, the tensor, its values as they were given, and whether they are an example; None where none are.
+
+    Raises:
+        QlabError: the values cannot be read, or nothing computes the case.
+    """
     case = state.address.case
     st.html('<h2 class="q-h2">What yours returned</h2>')
     whole = all_codes(case)
@@ -60,16 +68,12 @@ def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
     if whole is not None:
         over = st.segmented_control("For", (GIVEN, ALL), default=GIVEN, required=True) or GIVEN
     chosen = whole if whole is not None and over == ALL else case
-    try:
-        made = [o for node in chosen.graph.nodes for o in node.outputs if o]
-        tensor = made[-1] if made else ""
-        if len(made) > 1:
-            first = made.index(case.graph.outputs[0]) if case.graph.outputs[0] in made else 0
-            tensor = st.selectbox("Tensor", made, first)
-        tensor, dtype, shape = asked_for(chosen, tensor)
-    except QlabError as error:
-        st.error(plain(str(error)))
-        return None
+    made = [o for node in chosen.graph.nodes for o in node.outputs if o]
+    tensor = made[-1] if made else ""
+    if len(made) > 1:
+        first = made.index(case.graph.outputs[0]) if case.graph.outputs[0] in made else 0
+        tensor = st.selectbox("Tensor", made, first)
+    tensor, dtype, shape = asked_for(chosen, tensor)
     st.html(f'<p class="q-hint">{text(_wanted(tensor, dtype, shape, chosen, over))}</p>')
     example = _example(state, chosen, tensor, dtype, shape)
     typed = st.text_area(
@@ -80,20 +84,12 @@ def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
         label_visibility="collapsed",
     )
     file = st.file_uploader(".npy, .csv or text", max_upload_size=100)
-    try:
-        if file is not None:
-            return (
-                chosen,
-                tensor,
-                values_from_bytes(file.getvalue(), file.name, dtype, shape),
-                False,
-            )
-        if typed.strip():
-            return chosen, tensor, values_from_text(typed, dtype, shape), False
-        if example:
-            return chosen, tensor, values_from_text(example, dtype, shape), True
-    except QlabError as error:
-        st.error(plain(str(error)))
+    st.html('<p class="q-hint">Another case is chosen in Explore or Gallery.</p>')
+    if file is not None:
+        return chosen, tensor, values_from_bytes(file.getvalue(), file.name, dtype, shape), False
+    if typed.strip() or example:
+        given = typed if typed.strip() else example
+        return chosen, tensor, values_from_text(given, dtype, shape), given is example
     return None
 
 
@@ -127,7 +123,7 @@ def _example(state: Explored, case: Case, tensor: str, dtype: str, shape: Index)
     values = run.outputs[tensor]
     if values.shape != shape or str(values.dtype) != dtype:
         return ""
-    return ", ".join(str(v) for v in values.reshape(-1).tolist())
+    return ", ".join(str(v) for v in values.reshape(-1))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

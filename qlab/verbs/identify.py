@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from qlab.errors import CaseError
+from qlab.verbs import CASE
 
 if TYPE_CHECKING:
     from qlab.identify import Identification
@@ -26,11 +27,7 @@ def add_to(verbs: Any) -> None:
         epilog=STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument(
-        "case",
-        metavar="CASE",
-        help="a gallery name, a JSON file, an ONNX test-case folder or its .zip, or a link",
-    )
+    verb.add_argument("case", metavar="CASE", help=CASE)
     verb.add_argument(
         "--output",
         metavar="FILE",
@@ -98,6 +95,8 @@ def _progress() -> Any:
 
 
 def _document(found: "Identification") -> dict[str, Any]:
+    import numpy as np
+
     from qlab.formats.case_json import case_to_document
 
     separation = found.separation
@@ -122,6 +121,9 @@ def _document(found: "Identification") -> dict[str, Any]:
             "tensor": separation.tensor,
             "indexes": separation.indexes,
             "other_parameters": separation.parameters,
-            "answers": [{"values": v, "labels": labels} for v, labels in separation.answers],
+            "answers": [
+                {"values": [np.asarray(n).item() for n in v], "labels": labels}
+                for v, labels in separation.answers
+            ],
         },
     }

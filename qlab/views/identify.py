@@ -15,6 +15,7 @@ from qlab.views.terminal import trace_text
 
 SHOWN = 6  # groups listed on the terminal
 FEW = 8  # values of an input that are written out
+VARIED = {"ort_cpu": "CPUs", "qnnpack": "forms", "xnnpack": "forms"}  # what a scheme's variants are
 
 
 def headline(found: Identification) -> str:
@@ -27,9 +28,12 @@ def headline(found: Identification) -> str:
             return "Nothing that is known here computes this case."
         if best.mismatches < 0:
             return "Nothing that is known here gives this shape."
-        closest = names(found.groups[0])
+        if best.mismatches == size:
+            return f"No arithmetic here explains {'it' if size == 1 else 'any of them'}: {noun}."
+        group = found.groups[0]
+        comes = "comes" if len(group) == 1 else "come"
         return (
-            f"No arithmetic here explains {noun}: {closest} comes closest, "
+            f"No arithmetic here explains {noun}: {names(group)} {comes} closest, "
             f"with {best.mismatches:,} of {size:,} left."
         )
     labels = names(found.explaining)
@@ -49,9 +53,9 @@ def separation_sentence(found: Identification) -> str:
     if found.separation.parameters:
         return (
             f"With these scales and zero points they gave the same in all {found.tried:,} further results that "
-            "were tried; with others they part. Run this one:"
+            "were tried; with others they part."
         )
-    return "They part on another input. Run this one:"
+    return "They part on another input."
 
 
 def names(group: Sequence[Candidate], limit: int = 3) -> str:
@@ -60,13 +64,13 @@ def names(group: Sequence[Candidate], limit: int = 3) -> str:
 
 
 def listed(labels: Sequence[str], limit: int = 3) -> str:
-    """``exact, float64``; beyond ``limit`` one word for all variants of a scheme: ``float64 (6 variants)``."""
+    """``exact, float64``; beyond ``limit`` a scheme's variants are counted: ``float64 (6 ways to round)``."""
     if len(labels) > limit:
         schemes: dict[str, list[str]] = {}
         for label in labels:
             schemes.setdefault(label.partition(" (")[0], []).append(label)
         labels = [
-            of[0] if len(of) == 1 else f"{scheme} ({len(of)} variants)"
+            of[0] if len(of) == 1 else f"{scheme} ({len(of)} {VARIED.get(scheme, 'ways to round')})"
             for scheme, of in schemes.items()
         ]
     return ", ".join(labels[:-1]) + (" and " if len(labels) > 1 else "") + labels[-1]
@@ -132,7 +136,7 @@ def identification_text(found: Identification) -> str:
     separation = found.separation
     sentence = separation_sentence(found)
     if sentence:
-        lines.append(sentence)
+        lines.append(sentence + (" Run this one:" if separation is not None else ""))
     if separation is not None:
         lines += [f"    {name} = {value}" for name, value in inputs(separation)]
         lines += [f"  if {where(separation)} is"]
@@ -191,17 +195,17 @@ def separation_html(found: Identification) -> str:
     separation = found.separation
     assert separation is not None
     given = "".join(
-        f'<tr><th scope="row">{text(name)}</th><td class="num">{text(value)}</td></tr>'
+        f'<tr><th scope="row">{text(name)}</th><td class="wrap">{text(value)}</td></tr>'
         for name, value in inputs(separation)
     )
     at = where(separation)
     told = "".join(
-        f'<tr><td class="num">{text(value)}</td><td>{text(who)}</td></tr>'
+        f'<tr><td class="wrap">{text(value)}</td><td>{text(who)}</td></tr>'
         for value, who in answers(separation)
     )
     return (
-        f'<h2 class="q-h2">Run this one</h2><div class="q-lines"><table class="q-trace"><tbody>{given}</tbody></table>'
-        f'<table class="q-trace"><thead><tr><th class="num">if {text(at)} is</th><th>you are</th></tr></thead>'
+        f'<h2 class="q-h2">To tell them apart, run this one</h2><div class="q-scroll"><table class="q-trace"><tbody>{given}</tbody></table>'
+        f'<table class="q-trace"><thead><tr><th class="wrap">if {text(at)} is</th><th>you are</th></tr></thead>'
         f"<tbody>{told}</tbody></table></div>"
     )
 

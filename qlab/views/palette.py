@@ -76,6 +76,22 @@ def css_variables() -> str:
     return f":root{{{declared}}}"
 
 
+# The steps' names by role; any other is a code.
+STEPS = {
+    "accumulator": (
+        *("accumulator", "raw_sum", "zero_point_part", "product", "wide_product", "centered"),
+        *("wrapped", "with_bias", "count", "below", "nudged", "narrowed"),
+        *("quantized_multiplier", "right_shift", "shift"),
+    ),
+    "rounded": ("rounded", "biased"),
+    "real": (
+        *("multiplier", "scaled", "sum", "part", "fixed", "clamped", "minimum", "maximum"),
+        *("real", "real_sum", "shifted", "exponential", "total", "mean", "value", "probability"),
+        *("factor", "reciprocal", "interpolated", "with_magic", "scaled_by_alpha"),
+    ),
+}
+
+
 def role_of(name: str) -> str:
     """The role that a name of the field has: ``A_scale`` is a scale, ``raw_sum`` an accumulator."""
     lowered = name.lower()
@@ -83,10 +99,4 @@ def role_of(name: str) -> str:
         return "zero_point"
     if "scale" in lowered and lowered not in ("scaled", "rescaled"):
         return "scale"
-    if lowered in ("accumulator", "raw_sum", "zero_point_part", "product", "centered"):
-        return "accumulator"
-    if lowered in ("rounded", "biased"):
-        return "rounded"
-    if lowered in ("multiplier", "scaled", "sum", "part", "fixed", "clamped", "minimum", "maximum"):
-        return "real"
-    return "code"
+    return next((role for role, names in STEPS.items() if lowered in names), "code")

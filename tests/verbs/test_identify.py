@@ -31,13 +31,13 @@ def test_what_explains_it(capsys, given):
     assert status == 0
     assert "explain the one code." in out.splitlines()[0]
     assert "ort_cpu (" in out.splitlines()[0]
-    assert "Run this one:" in out
+    assert "They part on another input. Run this one:" in out
 
 
 def test_what_explains_nothing(capsys, given):
     status, out, _ = identified(capsys, "qlinearadd-off-by-one", "--output", given("5"))
     assert status == 1
-    assert out.startswith("No arithmetic here explains the one code: ")
+    assert out.startswith("No arithmetic here explains it: the one code.")
     assert "The first that" in out
 
 
