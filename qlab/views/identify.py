@@ -102,10 +102,10 @@ def inputs(separation: Separation) -> tuple[tuple[str, str], ...]:
 
 
 def group_words(found: Identification, group: Sequence[Candidate]) -> str:
-    """``= all 65,536``, or ``≠ 3 of 65,536, first at C[0, 3]: 41, yours 40``."""
-    first = group[0]
+    """``= all 65,536 codes``, or ``≠ 3 of 65,536 codes, first at C[0, 3]: 41, yours 40``."""
+    first, size = group[0], found.output.size
     if first.explains:
-        return f"= all {found.output.size:,}"
+        return f"= {_noun(found, size)}"
     if first.first is None or first.run.trace is None:
         return "another shape"
     traced = first.run.trace
@@ -113,7 +113,7 @@ def group_words(found: Identification, group: Sequence[Candidate]) -> str:
     mine = found.output[first.first]
     at = index_text(found.tensor, first.first)
     return (
-        f"≠ {first.mismatches:,} of {found.output.size:,}, first at {at}: "
+        f"≠ {first.mismatches:,} of {_counted(found, size)}, first at {at}: "
         f"{_value(value)}, yours {_value(mine)}"
     )
 
@@ -159,8 +159,14 @@ def identification_text(found: Identification) -> str:
 
 
 def _noun(found: Identification, size: int) -> str:
+    counted = _counted(found, size)
+    return f"the one {counted[2:]}" if size == 1 else f"all {counted}"
+
+
+def _counted(found: Identification, size: int) -> str:
+    """``65,536 codes``, ``1 value``."""
     noun = "value" if is_float(found.output.dtype) else "code"
-    return f"the one {noun}" if size == 1 else f"all {size:,} {noun}s"
+    return f"{size:,} {noun}{'' if size == 1 else 's'}"
 
 
 def _value(value: object) -> str:
