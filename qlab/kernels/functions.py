@@ -46,13 +46,14 @@ def polynomial(x: Array, coefficients: tuple[float, ...], cpu: str) -> Array:
 
 
 def logistic(x: Array, cpu: str) -> Array:
-    """MLAS's Sigmoid: a rational function of x clamped to ±18, then clamped to 0 and above. NaN stays."""
+    """MLAS's Sigmoid: a rational function of x clamped to ±18, then clamped. NaN stays."""
     clamped = np.clip(x, -LOGISTIC_RANGE, LOGISTIC_RANGE)
     square = f32(clamped * clamped)
     p = f32(clamped * polynomial(square, LOGISTIC_P, cpu))
     value = f32(f32(p / polynomial(square, LOGISTIC_Q, cpu)) + np.float32(0.5))
-    # Only the kernel without AVX2 clamps to 1 as well; the others never exceed it.
-    return np.asarray(np.clip(value, np.float32(0), np.float32(1)))
+    # The kernels for AVX2 and AVX-512 do not clamp to 1: a few x near 18 give 1 + 2^-23.
+    value = np.maximum(value, np.float32(0))
+    return np.asarray(value if cpu in ("avx2", "vnni") else np.minimum(value, np.float32(1)))
 
 
 def computed(scheme: "OrtCpu", function: Function, x: Array) -> tuple[Array, str]:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from qlab.engines.ort import emulated_cpus, run_ort
 from qlab.errors import TraceError
-from tests.ops.calls import SCHEMES, call, equal, everywhere, f32, result, returned, tensor
+from tests.ops.calls import SCHEMES, call, equal, everywhere, f32, result, tensor
 
 
 def sigmoid(x, dtype="float32"):
@@ -27,9 +28,22 @@ def test_exact_is_correctly_rounded():
 def test_the_kernel_does_not_reach_zero_where_it_should():
     """It clamps x to ±18 and adds 0.5, so small results have few bits."""
     case = sigmoid([-12.0, -17.0, -18, -50.0])
-    predicted = result(case, "ort_cpu", "vnni")
+    run = run_ort(case)
+    predicted = result(case, "ort_cpu", run.cpu)
     assert (predicted != result(case)).any()
-    np.testing.assert_allclose(predicted, returned(case), atol=1.2e-7)
+    equal(run.outputs["out"], predicted, "float32")
+
+
+@pytest.mark.parametrize("cpu", ["this", "avx2", "sse"])
+def test_where_the_kernels_pass_one(cpu):
+    """The kernels for AVX2 and AVX-512 do not clamp to 1."""
+    if cpu not in ("this", *emulated_cpus()):
+        pytest.skip("needs qemu-user (apt install qemu-user) on x86-64")
+    case = sigmoid(np.append(np.arange(17, 18.001, 0.001), float.fromhex("0x1.17b68ap+4")))
+    run = run_ort(case, cpu=cpu, timeout=60)
+    predicted = result(case, "ort_cpu", run.cpu)
+    equal(run.outputs["out"], predicted, "float32")
+    assert bool((predicted > 1).any()) == (run.cpu in ("avx2", "vnni"))
 
 
 def test_the_kernels_of_the_cpus_round_otherwise():
