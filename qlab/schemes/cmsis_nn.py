@@ -5,6 +5,7 @@ arguments of its functions: TensorFlow Lite Micro, which calls them, computes th
 """
 
 import dataclasses
+import functools
 
 from qlab.ops import Steps
 from qlab.qtypes import Array
@@ -43,13 +44,7 @@ class CmsisNn(tflite.Tflite):
         return (yield from form)
 
 
-def average_pool(
-    sums: Array, count: Array, x_scale: Array, x_zero_point: Array, target: Target
-) -> Steps:
-    """arm_avgpool_s8: TFLite's, code for code."""
-    pooled = tflite.average_pool(sums, count, x_scale, x_zero_point, target, name="cmsis_nn")
-    return (yield from pooled)
-
+average_pool = functools.partial(tflite.average_pool, name="cmsis_nn")  # arm_avgpool_s8: TFLite's
 
 SCHEME = CmsisNn()
 VARIANTS = {

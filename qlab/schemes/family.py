@@ -129,8 +129,18 @@ class Family:
         raise self._lacks("the mean of reals")
 
     def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
+        """Σ (x - x_zero_point) over each window and how many they are, then the family's own mean."""
+        self._check(target)
+        check_scalars(self.name, "average pool", x, target)
+        windows = pool.windows(x.codes - x.zero_point, np.zeros((), np.int64))
+        sums, count = pool.arrange(windows.sum(-1)), pool.arrange(pool.count)
+        yield Step("sum", f"Σ ({x.name} - {x.zero_point_name})", sums)
+        yield Step("count", "elements of the window", count)
+        return (yield from self._mean(sums, count, x, target))
+
+    def _mean(self, sums: Array, count: Array, x: Quantized, target: Target) -> Steps:
         """Refused."""
-        raise self._lacks("the mean of codes as an operator")
+        raise self._lacks("the mean of codes")
 
     def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """Refused."""

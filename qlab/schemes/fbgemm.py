@@ -107,6 +107,10 @@ class Fbgemm(Family):
         yield Step("multiplier", f"f32({formula} · inverse_scale)", multiplier)
         return (yield from float_form("sse2", value, multiplier, "product", target))
 
+    def _mean(self, sums: Array, count: Array, x: Quantized, target: Target) -> Steps:
+        pooled = average_pool(sums, count, x.scale, x.zero_point, target)
+        return (yield from pooled)
+
 
 def average_pool(
     sums: Array, count: Array, x_scale: Array, x_zero_point: Array, target: Target

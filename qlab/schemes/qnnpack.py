@@ -74,6 +74,12 @@ class Qnnpack(Family):
         rounded = yield from elementwise_add(terms, 22, half_up=False)
         return (yield from add_zero_point(rounded, target))
 
+    def _mean(self, sums: Array, count: Array, x: Quantized, target: Target) -> Steps:
+        if self.form not in ("sse2", "precise"):
+            raise self._lacks(f"the mean of codes in the form {self.form}")
+        pooled = average_pool(sums, count, x.scale, x.zero_point, target, form=self.form)
+        return (yield from pooled)
+
 
 def average_pool(
     sums: Array,

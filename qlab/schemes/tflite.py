@@ -212,6 +212,10 @@ class Tflite(Family):
         form = single_rounding if self.rounding == "single" else double_rounding
         return (yield from form(value, quantized, shift, what, name))
 
+    def _mean(self, sums: Array, count: Array, x: Quantized, target: Target) -> Steps:
+        pooled = average_pool(sums, count, x.scale, x.zero_point, target, name=self.name)
+        return (yield from pooled)
+
 
 def average_pool(
     sums: Array,

@@ -106,6 +106,10 @@ class Xnnpack(Family):
         rounded = yield from integer_form(self.form, value, multiplier, what)
         return (yield from add_zero_point(rounded, target))
 
+    def _mean(self, sums: Array, count: Array, x: Quantized, target: Target) -> Steps:
+        pooled = average_pool(sums, count, x.scale, x.zero_point, target, form=self.form)
+        return (yield from pooled)
+
 
 def ratio_terms(name: str, a: Quantized, b: Quantized, target: Target, low: float) -> TermSteps:
     """The two terms of `elementwise_add`: codes minus zero point, and f32(scale / y_scale)."""

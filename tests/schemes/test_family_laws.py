@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qlab.builder import build
 from qlab.errors import TraceError
 from qlab.qtypes import DTYPES
 from qlab.schemes import (
@@ -334,3 +335,24 @@ def test_labels_are_those_of_the_documentation():
     assert "exact (half away from zero, zero point before rounding)" in labels
     assert "tflite (single rounding)" in labels
     assert {s.name for s in variants().values()} == set(schemes())
+
+
+@pytest.mark.parametrize("label", [n for n, s in variants().items() if s.name not in DEFAULT])
+def test_an_average_pool_is_the_familys_own(label):
+    """Within one code of exact, as each rounds once in its own way; or refused in one line."""
+    scheme = variants()[label]
+    case = build("QLinearAveragePool", dtype="int8" if "int8" in scheme.dtypes else "uint8")
+    same = {"y_scale": case.tensor("x_scale"), "y_zero_point": case.tensor("x_zero_point")}
+    for name, value in same.items():  # TFLite and CMSIS-NN average codes of one scale only
+        case = case.with_tensor(name, value)
+    if scheme.name == "gemmlowp" or label in (
+        "qnnpack (q31)",
+        "qnnpack (fmagic)",
+        "qnnpack (lrintf)",
+    ):
+        with pytest.raises(TraceError, match="the mean of codes"):
+            trace(case.graph, case.inputs, scheme)
+        return
+    exact = trace(case.graph, case.inputs, variants()["exact"]).outputs["y"].astype(int)
+    found = trace(case.graph, case.inputs, scheme).outputs["y"].astype(int)
+    assert np.abs(found - exact).max() <= 1

@@ -87,6 +87,7 @@ def test_the_documentation_shows_the_kept_counts(capsys):
 
 
 def test_every_battery_was_counted():
-    """And no output was mispredicted."""
-    assert {row.name for row in measured()} == set(batteries())
+    """And no output was mispredicted; ten million of each where ONNX Runtime ran natively."""
+    assert {row.name for row in measured() if row.cpu == "vnni"} == set(batteries())
     assert all(row.perfect for row in measured())
+    assert all(row.compared >= 10_000_000 for row in measured() if row.cpu == "vnni")
