@@ -26,7 +26,8 @@ class Quantized:
 
     Attributes:
         name: the schema's prefix: ``A`` for A, A_scale, A_zero_point.
-        codes, zero_point: int64. scale: as stored (float16, bfloat16 or float32).
+        codes: int64; of a float8 type the stored numbers, whose zero_point is 0.
+        zero_point: int64. scale: as stored (float16, bfloat16 or float32).
     """
 
     name: str
@@ -49,6 +50,8 @@ class Quantized:
 class Target:
     """What a result is quantized to: scale and zero point (int64) that broadcast to it, the codes' dtype.
 
+    A float8 ``dtype`` is a format with a rounding of its own; ``saturate`` says what it does beyond its largest number.
+
     ``tensor`` is the graph's name of the result. ``precision`` is the type in which QuantizeLinear divides (from
     opset 23 on); "" where the operator has no say in it.
     """
@@ -59,6 +62,7 @@ class Target:
     dtype: str
     tensor: str
     precision: str = ""
+    saturate: bool = True
 
     @property
     def scale_name(self) -> str:

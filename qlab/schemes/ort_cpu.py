@@ -10,11 +10,11 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import qlinearadd
+from qlab.kernels import float8, qlinearadd
 from qlab.kernels.numbers import f16, f32, wrap32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
-from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
+from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_float8, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
@@ -59,15 +59,23 @@ class OrtCpu:
         scaled = f32(np.divide(value, scale))
         if target.precision == "float16":
             scaled = f16(scaled)
-        yield Step("scaled", f"f32({formula.format(target.scale_name)})", scaled, decides=True)
+        of_float8 = target.dtype if is_float8(target.dtype) else ""
+        formula = f"f32({formula.format(target.scale_name)})"
+        yield Step("scaled", formula, scaled, decides=True, format=of_float8)
+        if of_float8:
+            return (yield from float8.round_to_target(scaled, target))
         return (yield from self.to_codes(scaled, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
         """f32(f32(q - zero_point) · scale), then rounded to float16 where that is the tensor's type."""
-        centered = wrap32(q.codes - q.zero_point)
-        yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
-        value = f32(f32(centered) * self._widened(q.scale))
-        formula = f"f32(f32(centered) · {q.scale_name})"
+        if is_float8(q.codes.dtype):
+            value = f32(f32(q.codes) * self._widened(q.scale))
+            formula = f"f32({q.name} · {q.scale_name})"
+        else:
+            centered = wrap32(q.codes - q.zero_point)
+            yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
+            value = f32(f32(centered) * self._widened(q.scale))
+            formula = f"f32(f32(centered) · {q.scale_name})"
         if dtype == "float16":
             yield Step("scaled", formula, value)
             value, formula = value.astype(np.float16), "f16(scaled)"
@@ -241,7 +249,7 @@ class OrtCpu:
         """Clamp to the codes' range less the zero point, round half to even, add the zero point."""
         if not is_integer(target.dtype) or DTYPES[target.dtype].itemsize > 2:
             raise TraceError(
-                f"quantizing to {target.dtype} has no arithmetic here; integers of 4 to 16 bits have"
+                f"quantizing to {target.dtype} has no arithmetic here; integers of 2 to 16 bits have"
             )
         low, high = bounds(target.dtype)
         lowest, highest = f32(low - target.zero_point), f32(high - target.zero_point)

@@ -17,11 +17,12 @@ from qlab.arithmetic import (
     elementwise,
     mul,
     sub,
+    to_float8,
     to_integers,
 )
 from qlab.errors import TraceError
 from qlab.ops import Steps
-from qlab.qtypes import Array, bounds, is_integer, saturate
+from qlab.qtypes import Array, bounds, is_float8, is_integer, saturate
 from qlab.schemes import Affine, Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
@@ -44,13 +45,25 @@ class Specification:
         return self.arithmetic.real(values)
 
     def quantize(self, x: Array, target: Target) -> Steps:
-        """Saturate(round(x / scale) + zero_point)."""
+        """Saturate(round(x / scale) + zero_point); of a float8 type x / scale, rounded to it."""
         scaled = self.arithmetic.divide(self.real(x), self.real(target.scale))
-        yield Step("scaled", f"x / {target.scale_name}", scaled, decides=True)
-        return (yield from self._to_codes(scaled, target))
+        of_float8 = target.dtype if is_float8(target.dtype) else ""
+        yield Step("scaled", f"x / {target.scale_name}", scaled, decides=True, format=of_float8)
+        if not of_float8:
+            return (yield from self._to_codes(scaled, target))
+        value = to_float8(scaled, target.dtype, saturate=target.saturate)
+        ends = "saturate to" if target.saturate else "beyond the largest no number,"
+        formula = f"round half to even, {ends} {target.dtype}"
+        yield Step("output", formula, value, tensor=target.tensor)
+        return value
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
-        """(q - zero_point) · scale."""
+        """(q - zero_point) · scale; float8 has no zero point."""
+        if is_float8(q.codes.dtype):
+            value = mul(self.real(q.codes), self.real(q.scale))
+            formula = f"{q.name} · {q.scale_name}"
+            yield Step("output", formula, value, tensor=tensor, dtype=dtype)
+            return value
         centered = np.asarray(q.codes - q.zero_point)
         yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
         value = mul(self.real(centered), self.real(q.scale))
