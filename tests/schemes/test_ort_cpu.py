@@ -56,8 +56,10 @@ def test_predicts_other_cpus(name, cpu):
 
 @pytest.mark.parametrize("name", [n for n, b in batteries().items() if b.operator in FUSED])
 def test_the_groups_are_fused(name):
-    """Otherwise the prediction of fused operators would be empty."""
-    assert FUSED[batteries()[name].operator] in of_one_seed(name).operators
+    """Otherwise the prediction of fused operators would be empty. With 16 or 4 bits there is nothing to fuse into."""
+    of_8_bits = set(batteries()[name].dtypes.split(" × ")) <= {"uint8", "int8"}
+    fused = FUSED[batteries()[name].operator]
+    assert (fused in of_one_seed(name).operators) == of_8_bits
 
 
 def test_every_operator_is_in_a_battery():
