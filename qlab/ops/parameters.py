@@ -116,6 +116,8 @@ def target(
         call.output,
         precision,
         saturate,
+        axis,
+        block_size,
     )
 
 

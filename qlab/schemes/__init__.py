@@ -50,7 +50,7 @@ class Quantized:
 class Target:
     """What a result is quantized to: scale and zero point (int64) that broadcast to it, the codes' dtype.
 
-    A float8 ``dtype`` is a format with a rounding of its own; ``saturate`` says what it does beyond its largest number.
+    ``axis`` and ``block_size`` are the attributes that spread the scale. A float8 ``dtype`` is a format with a rounding of its own; ``saturate`` says what it does beyond its largest number.
 
     ``tensor`` is the graph's name of the result. ``precision`` is the type in which QuantizeLinear divides (from
     opset 23 on); "" where the operator has no say in it.
@@ -63,6 +63,8 @@ class Target:
     tensor: str
     precision: str = ""
     saturate: bool = True
+    axis: int = 0
+    block_size: int = 0
 
     @property
     def scale_name(self) -> str:

@@ -10,11 +10,13 @@ import numpy as np
 
 from qlab.arithmetic import FLOAT32
 from qlab.errors import TraceError
-from qlab.kernels import float8, qlinearadd
+from qlab.kernels import float8, qlinearadd, quantize_int32
 from qlab.kernels.numbers import f16, f32, wrap32
+from qlab.kernels.quantize_int32 import through_int32
 from qlab.kernels.sgemm import sgemm
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_float8, is_integer, saturate
+from qlab.runtimes.versions import key
 from qlab.schemes import Affine, Contraction, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
@@ -29,11 +31,13 @@ class OrtCpu:
         cpu: ``avx2`` (AVX2 or AVX-512 without VNNI: pairs of uint8 × int8 products saturate in 16 bits), ``vnni``
             (the same kernels with exact accumulators), ``sse`` (exact accumulators, no fused multiply-add),
             ``arm64`` (exact accumulators, fixed-point QLinearAdd).
+        version: the release, ``1.31.0``, where QuantizeLinear differs from the newest's; "" is the newest.
         x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
     """
 
     cpu: str = "avx2"
     x64quantprecision: bool = False
+    version: str = ""
     name: str = "ort_cpu"
     source: str = (
         "onnxruntime 1.32.0: core/mlas/lib/{quantize,qgemm,qlmul,qladd}.cpp, intrinsics/avx2/qladd_avx2.cpp, "
@@ -49,21 +53,29 @@ class OrtCpu:
             )
         return FLOAT32.real(values)
 
+    def before(self, release: str) -> bool:
+        """True for a release older than this one."""
+        return bool(self.version) and key(self.version) < key(release)
+
     def quantize(self, x: Array, target: Target) -> Steps:
         """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
         value, scale, formula = self._widened(x), self._widened(target.scale), "x / {}"
-        if target.precision == "float16":
+        half = target.precision == "float16" and not self.before("1.32.0")
+        if half:
             value, scale, formula = f16(value), f16(scale), "f16(f16(x) / f16({}))"
-        elif target.precision not in ("", "float32"):
+        elif target.precision not in ("", "float16", "float32"):
             raise TraceError(f"dividing in {target.precision} has no proven arithmetic in ort_cpu")
         scaled = f32(np.divide(value, scale))
-        if target.precision == "float16":
+        if half:
             scaled = f16(scaled)
         of_float8 = target.dtype if is_float8(target.dtype) else ""
         formula = f"f32({formula.format(target.scale_name)})"
         yield Step("scaled", formula, scaled, decides=True, format=of_float8)
         if of_float8:
-            return (yield from float8.round_to_target(scaled, target))
+            return (yield from float8.round_to_target(self, scaled, target))
+        if is_integer(target.dtype) and (mask := through_int32(self, x, target)) is not None:
+            half = x.dtype == np.float16
+            return (yield from quantize_int32.to_codes(self, scaled, mask, target, half=half))
         return (yield from self.to_codes(scaled, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:

@@ -189,3 +189,11 @@ def test_steps_have_the_type_of_the_format():
         assert [s.name for s in steps] == ["scaled", "output"]
         assert steps[-1].dtype == E4M3FN
         assert steps[0].format == E4M3FN
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [(E4M3FNUZ, NAN), (E5M2FNUZ, NAN), (E5M2, 0)])
+def test_negative_zero_of_older_releases(dtype, expected):
+    case = quantize(dtype, [-0.0, -1e-9, 1e-9])
+    older = trace(case.graph, case.inputs, OrtCpu(version="1.19.2")).outputs["out"]
+    equal(older, [expected, expected, 0], dtype)
+    equal(trace(case.graph, case.inputs, OrtCpu(version="1.20.0")).outputs["out"], [0, 0, 0], dtype)
