@@ -1,7 +1,7 @@
 """Float8 from float32 as ONNX Runtime's constructors have it: right but for two ranges beyond the largest number.
 
 Without saturation Float8E4M3FN takes 480 to below 496 for 448, and Float8E5M2 takes 61440 to below 65536 for NaN, where
-the specification has NaN and infinity. Up to 1.19 the types without a negative zero made NaN of what rounds to it.
+the specification has NaN and infinity. Up to 1.19 the types without a negative zero made NaN of negative numbers that round to 0.
 
 Source: onnxruntime 1.32.0, core/common/float8.h (the constructors from float), core/util/qmath.h (ParQuantizeLinearSat).
 """
@@ -39,7 +39,7 @@ def round_to_target(scheme: "OrtCpu", scaled: Array, target: Target) -> Steps:
             signed = np.copysign(np.float32(becomes), scaled).astype(DTYPES[target.dtype])
             value, note = np.asarray(np.where(odd, signed, value)), words
     if scheme.before("1.20.0") and target.dtype.endswith("uz"):
-        odd = (value.astype(np.float32) == 0) & np.signbit(scaled)
+        odd = (value.astype(np.float32) == 0) & (scaled < 0)
         if odd.any():
             value = np.asarray(np.where(odd, np.asarray(np.nan).astype(value.dtype), value))
             note = "a negative number that rounds to 0 becomes NaN"
