@@ -14,18 +14,22 @@ from typing import Any
 import numpy as np
 
 from qlab.errors import TraceError
-from qlab.qtypes import Array, dtype_name
+from qlab.qtypes import DTYPES, Array, dtype_name
 
 # Beyond these a trace would take minutes or gigabytes, and nobody could stop it.
 LARGEST = 20_000_000  # elements of a result
 LARGEST_EXACT = 400_000  # of one in rational arithmetic: about 1 s an operation
 LONGEST_EXACT = 65_536  # bits of a numerator or denominator; squaring doubles them
 
-_FORMATS = {  # precision in bits, smallest normal exponent, largest exponent
-    "float64": (53, -1022, 1023),
-    "float32": (24, -126, 127),
-    "float16": (11, -14, 15),
-    "bfloat16": (8, -126, 127),
+_FORMATS = {  # precision in bits, smallest normal exponent, largest finite number
+    "float64": (53, -1022, (2**53 - 1) * Fraction(2) ** (1023 - 52)),
+    "float32": (24, -126, (2**24 - 1) * Fraction(2) ** (127 - 23)),
+    "float16": (11, -14, Fraction(65504)),
+    "bfloat16": (8, -126, (2**8 - 1) * Fraction(2) ** (127 - 7)),
+    "float8_e4m3fn": (4, -6, Fraction(448)),
+    "float8_e4m3fnuz": (4, -7, Fraction(240)),
+    "float8_e5m2": (3, -14, Fraction(57344)),
+    "float8_e5m2fnuz": (3, -15, Fraction(57344)),
 }
 
 
@@ -104,9 +108,9 @@ def _round_exact(a: Fraction | float) -> Any:
 
 
 def round_to(value: Fraction | float, dtype: Any) -> Any:
-    """One real number rounded once, half to even, to float64, float32, float16 or bfloat16.
+    """One real number rounded once, half to even, to any float type.
 
-    Overflow gives infinity, as IEEE 754 has it; NaN and infinities stay.
+    Overflow gives infinity, as IEEE 754 has it, and NaN in a float8 type without infinities; NaN stays.
     """
     target = np.dtype(dtype)
     if value == 0 or not isinstance(value := _fraction(value), Fraction):
@@ -118,16 +122,18 @@ def round_to(value: Fraction | float, dtype: Any) -> Any:
         exponent -= 1
     quantum = Fraction(2) ** (max(exponent, smallest) - precision + 1)
     rounded = round(value / quantum) * quantum
-    if abs(rounded) >= Fraction(2) ** (largest + 1):
+    if abs(rounded) > largest:
         return target.type(math.inf if value > 0 else -math.inf)
     return target.type(float(rounded))
 
 
 def to_float(values: Array, dtype: Any) -> Array:
     """Real numbers of any system as an array of a float dtype, each rounded once."""
-    twice = values.dtype == np.float64 and dtype_name(dtype) == "bfloat16"
-    if values.dtype != object and not twice:
-        # One rounding each; only float64 to bfloat16 would go through float32 in ml_dtypes.
+    twice = values.dtype == np.float64 and dtype_name(dtype).startswith(("bfloat16", "float8"))
+    if twice:
+        values = _to_odd_float32(values)
+    if values.dtype != object:
+        # One rounding each; ml_dtypes goes from float64 to its own types through float32, which would be a second.
         with np.errstate(all="ignore"):
             return values.astype(dtype)
     result = np.empty(values.shape, np.dtype(dtype))
@@ -135,6 +141,33 @@ def to_float(values: Array, dtype: Any) -> Array:
     for position, value in enumerate(values.reshape(-1)):
         flat[position] = round_to(value, dtype)
     return result
+
+
+def _to_odd_float32(values: Array) -> Array:
+    """float64 as float32, rounded to odd: rounding that to a type of at most 22 bits is rounding once."""
+    with np.errstate(all="ignore"):
+        near = values.astype(np.float32)
+        wide = near.astype(np.float64)
+        even = (np.ascontiguousarray(near).view(np.int32) & 1).reshape(near.shape) == 0
+        inexact = np.isfinite(values) & (wide != values) & even
+        towards = np.where(values > wide, np.float32(np.inf), np.float32(-np.inf))
+        return np.asarray(np.where(inexact, np.nextafter(near, towards), near))
+
+
+def to_float8(values: Array, dtype: str, *, saturate: bool) -> Array:
+    """Real numbers of any system as float8, each rounded once, half to even.
+
+    Args:
+        saturate: what is beyond the largest number, infinities included, becomes that number; else infinity, or NaN
+            where the type has none. NaN stays NaN.
+    """
+    if saturate:
+        largest = _FORMATS[dtype][2]
+        if values.dtype == object:
+            values = elementwise(lambda v: v if v != v else min(max(v, -largest), largest), values)
+        else:
+            values = np.asarray(np.clip(values, -float(largest), float(largest)))
+    return to_float(values, DTYPES[dtype])
 
 
 @dataclasses.dataclass(frozen=True)

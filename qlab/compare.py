@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from qlab.arithmetic import to_float
+from qlab.arithmetic import to_float, to_float8
 from qlab.graph import Graph
 from qlab.lowering import along_axis
-from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer
+from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_float8, is_integer
 from qlab.trace import Index, Trace
 
 INT64 = np.iinfo(np.int64)
@@ -22,8 +22,8 @@ class Comparison:
         expected, actual: labels, ``exact`` and ``onnxruntime 1.32.0 ORT_ENABLE_ALL``.
         output: the graph output compared.
         codes: the tensor whose codes are counted: the output itself, or the one before its final DequantizeLinear.
-        unit: ``step`` (quantization steps) or ``ulp`` (units in the last place of the output's float type, where
-            there are no codes).
+        unit: ``step`` (quantization steps) or ``ulp`` (units in the last place of that tensor's float type, where
+            it holds no integer codes; float8 counts from code to code).
         size: elements compared; -1 where the shapes or types differ (``why`` says how).
         differences: actual - expected (int64), shape of the output.
         mismatches, max_difference (absolute), mean_difference (of absolute, over the mismatches).
@@ -70,29 +70,38 @@ class CodeScale:
     zero_point: Array
 
     def codes(self, values: Array) -> Array | None:
-        """The codes (int64) that dequantize to exactly these float values; None where there are none."""
+        """The codes (int64, or float8) that dequantize to exactly these float values; None where there are none."""
         with np.errstate(all="ignore"):
             quotient = values.astype(np.float64) / self.scale.astype(np.float64)
+            if is_float8(self.dtype):
+                numbers = to_float8(quotient, self.dtype, saturate=False)
+                real = numbers.astype(np.float64) * self.scale.astype(np.float64)
+                return numbers if self._gives(real, values) else None
             if not np.isfinite(quotient).all():
                 return None
             codes = np.rint(quotient).astype(np.int64) + self.zero_point
             product = (codes - self.zero_point) * self.scale.astype(np.float64)
-            # Rounded once, or to float32 first, as kernels for float16 do.
-            back = [to_float(v, values.dtype) for v in (product, to_float(product, np.float32))]
         low, high = bounds(self.dtype)
         fits = bool(((codes >= low) & (codes <= high)).all())
-        exists = bool(((back[0] == values) | (back[1] == values)).all())
-        return codes if fits and exists else None
+        return codes if fits and self._gives(product, values) else None
+
+    @staticmethod
+    def _gives(product: Array, values: Array) -> bool:
+        """True where float64 products are these values, rounded once or, as kernels for float16 do, to float32 first."""
+        with np.errstate(all="ignore"):
+            back = [to_float(v, values.dtype) for v in (product, to_float(product, np.float32))]
+        nan = np.isnan(product) & np.isnan(values.astype(np.float64))
+        return bool(((back[0] == values) | (back[1] == values) | nan).all())
 
 
 def code_scale(graph: Graph, output: str, known: Trace) -> CodeScale | None:
-    """The scale of a graph output that a DequantizeLinear of 8 or 16 bits or less makes; None for any other."""
+    """The scale of a graph output that a DequantizeLinear of 16 bits or less makes; None for any other."""
     node = graph.producer(output)
     if node is None or node.op_type != "DequantizeLinear":
         return None
     tensor = node.inputs[0]
     dtype = dtype_name(known.tensors[tensor].dtype)
-    if not is_integer(dtype) or DTYPES[dtype].itemsize > 2:
+    if not (is_integer(dtype) or is_float8(dtype)) or DTYPES[dtype].itemsize > 2:
         return None
     shape = known.tensors[tensor].shape
 
@@ -164,8 +173,9 @@ def _compare(
         pair = (scale.codes(expected), scale.codes(actual)) if scale else (None, None)
         if scale and pair[0] is not None and pair[1] is not None:
             codes, want, got = scale.tensor, pair[0], pair[1]
-        else:
-            unit, want, got = "ulp", _ordered(expected), _ordered(actual)
+    counted = want, got
+    if is_float(want.dtype):
+        unit, want, got = "ulp", _ordered(want), _ordered(got)
     differences = _subtract(got, want)
     wrong = differences != 0
     count = int(np.count_nonzero(wrong))
@@ -185,8 +195,8 @@ def _compare(
         mean_difference=float(sizes.mean()),
         direction="both" if below and above else "below" if below else "above" if above else "",
         first_mismatch=first,
-        expected_codes=expected if unit == "ulp" else want,
-        actual_codes=actual if unit == "ulp" else got,
+        expected_codes=counted[0],
+        actual_codes=counted[1],
     )
 
 

@@ -104,7 +104,7 @@ def _parts(expected: ElementStep, actual: ElementStep) -> bool:
     if _is_integer(e) and _is_integer(a):
         return int(e) != int(a)
     if expected.decides and actual.decides:
-        return not _same(_rounded(e), _rounded(a))
+        return not _same(_rounded(expected), _rounded(actual))
     e64, a64 = _as_float(e), _as_float(a)
     if not (np.isfinite(e64) and np.isfinite(a64)):
         return not (e64 == a64 or (np.isnan(e64) and np.isnan(a64)))
@@ -121,10 +121,18 @@ def _as_float(value: object) -> float:
     return float(round_to(value, np.float64)) if isinstance(value, Fraction) else float(value)  # type: ignore[arg-type]
 
 
-def _rounded(value: object) -> float | int:
+def _rounded(step: ElementStep) -> float | int:
+    """The integer, or the number of the step's float8 type, that a deciding value rounds to."""
+    value = step.value
+    if step.format:
+        return float(round_to(_fraction_or_float(value), step.format))
     if isinstance(value, Fraction):
         return round(value)
-    return float(np.rint(float(value)))  # type: ignore[arg-type]
+    return float(np.rint(float(value)))
+
+
+def _fraction_or_float(value: object) -> Fraction | float:
+    return value if isinstance(value, Fraction) else float(value)  # type: ignore[arg-type]
 
 
 def _same(a: float, b: float) -> bool:
@@ -182,7 +190,9 @@ def _rounding_sentence(
     e, a = _as_float(expected.value), _as_float(actual.value)
     if not (np.isfinite(e) and np.isfinite(a)):
         return f"{actual.name} is {_number(actual)} in {words}, {_number(expected)} in exact arithmetic"
-    to, instead = integer(int(_rounded(actual.value))), integer(int(_rounded(expected.value)))
+    if actual.format:
+        return f"{_number(expected)} rounds to {show(_rounded(expected))}; {words} has {_number(actual)}, which rounds to {show(_rounded(actual))}"
+    to, instead = integer(int(_rounded(actual))), integer(int(_rounded(expected)))
     lossy = next((s for s in ours if s.name == "accumulator"), None)
     exact_sum = theirs.get("accumulator")
     prefix = ""

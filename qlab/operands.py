@@ -23,7 +23,8 @@ class Quantized:
 
     Attributes:
         name: the schema's prefix: ``A`` for A, A_scale, A_zero_point.
-        codes, zero_point: int64. scale: as stored (float16, bfloat16 or float32).
+        codes: int64; of a float8 type the stored numbers, whose zero_point is 0.
+        zero_point: int64. scale: as stored (float16, bfloat16 or float32).
     """
 
     name: str
@@ -46,8 +47,10 @@ class Quantized:
 class Target:
     """What a result is quantized to: scale and zero point (int64) that broadcast to it, the codes' dtype.
 
+    A float8 ``dtype`` is a format with a rounding of its own; ``saturate`` says what it does beyond its largest number.
     ``tensor`` is the graph's name of the result. ``precision`` is the type in which QuantizeLinear divides (from
-    opset 23 on); "" where the operator has no say in it.
+    opset 23 on); "" where the operator has no say in it. ``axis`` and ``block_size`` are the attributes that spread
+    the scale.
     """
 
     name: str
@@ -56,6 +59,9 @@ class Target:
     dtype: str
     tensor: str
     precision: str = ""
+    saturate: bool = True
+    axis: int = 0
+    block_size: int = 0
 
     @property
     def scale_name(self) -> str:

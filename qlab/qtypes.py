@@ -1,6 +1,6 @@
 """Tensor data types by their ONNX names: numpy dtypes, ranges, saturation. The only copy of each.
 
-int4, uint4, bfloat16 and the float8 types come from ml_dtypes, as in the onnx package.
+int2 to uint4, bfloat16 and the float8 types come from ml_dtypes, as in the onnx package.
 """
 
 from typing import Any
@@ -14,6 +14,8 @@ Array = npt.NDArray[Any]
 DTYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype(getattr(ml_dtypes, name, None) or getattr(np, name, None) or name)
     for name in [
+        "int2",
+        "uint2",
         "int4",
         "uint4",
         "int8",
@@ -44,13 +46,18 @@ def dtype_name(dtype: Any) -> str:
 
 
 def is_integer(dtype: Any) -> bool:
-    """True for every code type, int4 and uint4 included (numpy calls those "void")."""
+    """True for every code type, int2 to uint4 included (numpy calls those "void")."""
     return dtype_name(dtype).startswith(("int", "uint"))
 
 
 def is_float(dtype: Any) -> bool:
     """True for float64 down to float8."""
     return dtype_name(dtype).startswith(("float", "bfloat"))
+
+
+def is_float8(dtype: Any) -> bool:
+    """True for the four float8 types, which are formats to quantize to."""
+    return dtype_name(dtype).startswith("float8")
 
 
 def bounds(dtype: Any) -> tuple[int, int]:

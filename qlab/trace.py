@@ -13,7 +13,7 @@ import numpy as np
 from qlab.arithmetic import refuse_long, to_float
 from qlab.errors import TraceError
 from qlab.graph import Graph, Node
-from qlab.qtypes import DTYPES, Array, dtype_name, is_float
+from qlab.qtypes import DTYPES, Array, dtype_name, is_float, is_float8
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
@@ -60,6 +60,7 @@ class Step:
         note: why, a quirk or its source.
         taps: for an accumulator: index into the tensor → its `Taps`.
         decides: True where this value is rounded to a code next: two of them part where they round differently.
+        format: the float8 type that a deciding value is rounded to; "" for integers.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Step:
     dtype: str = (
         ""  # ONNX dtype of a finished real tensor; "" is float32. Codes carry their own dtype.
     )
+    format: str = ""
 
 
 def whole_step(name: str, formula: str, value: Array, rank: int, note: str = "") -> Step:
@@ -94,6 +96,7 @@ class ElementStep:
     note: str = ""
     taps: Taps | None = None
     decides: bool = False
+    format: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +182,7 @@ def element_step(step: Step, shape: Index, index: Index) -> ElementStep:
         step.note,
         taps,
         step.decides,
+        step.format,
     )
 
 
@@ -231,7 +235,7 @@ def trace(graph: Graph, inputs: Mapping[str, Array], scheme: "Scheme") -> Trace:
             if step.tensor:
                 tensors[step.tensor] = step.value
                 own = "" if step.value.dtype == object else dtype_name(step.value.dtype)
-                codes = own and not is_float(own)
+                codes = own and (is_float8(own) or not is_float(own))
                 dtypes[step.tensor] = own if codes else step.dtype or "float32"
         traced.append(NodeTrace(node, steps, operator.opaque))
     outputs = {}

@@ -7,6 +7,8 @@ import pytest
 from qlab.qtypes import DTYPES, bounds, dtype_name, is_float, is_integer, saturate
 
 RANGES = {
+    "int2": (-2, 1),
+    "uint2": (0, 3),
     "int4": (-8, 7),
     "uint4": (0, 15),
     "int8": (-128, 127),

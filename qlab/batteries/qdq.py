@@ -12,14 +12,21 @@ from qlab.batteries.groups import LEVELS, THENS, Builder, Rng, variants
 from qlab.batteries.inputs import zero_point
 from qlab.case import Case
 from qlab.graph import Graph
-from qlab.qtypes import Array
+from qlab.qtypes import Array, bounds
 
 TYPES = (("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8"))
 
 
-def reach(x_scale: Array, w_scale: Array, k: int) -> float:
-    """A step with which sums of k products of codes fill most of the range."""
-    return float(np.max(x_scale) * np.max(w_scale)) * 40 * math.sqrt(k)
+def reach(x_scale: Array, w_scale: Array, k: int, weight_dtype: str = "int8") -> float:
+    """A step with which sums of k products of codes fill most of the range of the type that x has too."""
+    of_8_bits = float(np.max(x_scale) * np.max(w_scale)) * 40 * math.sqrt(k)
+    return of_8_bits * levels(weight_dtype) / 256
+
+
+def levels(dtype: str) -> int:
+    """How many codes a type has."""
+    low, high = bounds(dtype)
+    return high - low + 1
 
 
 def conv(
@@ -36,7 +43,7 @@ def conv(
     inputs = [x, w] + ([b.bias(x_scale, w_scale, m)] if with_bias else [])
     attributes = {"pads": (1,) * 2 * len(spatial), "kernel_shape": kernel, "group": 6 if depthwise else 1}  # fmt: skip
     y = b.add("Conv", *inputs, **attributes)
-    return b.finish(y, reach(x_scale, w_scale, int(np.prod(shape[1:]))), then=then)
+    return b.finish(y, reach(x_scale, w_scale, int(np.prod(shape[1:])), weight_dtype), then=then)
 
 
 def matmul(
@@ -49,7 +56,7 @@ def matmul(
     w, w_scale = b.weight((k, 50), weight_dtype, 1 if per_channel else None)
     y = b.add("MatMul", x, w)
     if quantized:
-        return b.finish(y, reach(x_scale, w_scale, k), then=then)
+        return b.finish(y, reach(x_scale, w_scale, k, weight_dtype), then=then)
     graph = Graph(tuple(b.nodes), b.constants, tuple(b.inputs), (y,), {"": 21, "com.microsoft": 1})
     return Case(graph, b.inputs)
 
@@ -66,7 +73,7 @@ def gemm(
     w, w_scale = b.weight(shape, weight_dtype, axis)
     inputs = [x, w] + ([b.bias(x_scale, w_scale, 50)] if with_bias else [])
     y = b.add("Gemm", *inputs, transB=int(trans_b))
-    return b.finish(y, reach(x_scale, w_scale, k), then=then)
+    return b.finish(y, reach(x_scale, w_scale, k, weight_dtype), then=then)
 
 
 def binary(rng: Rng, op_type: str, dtype: str, *, exact: bool, then: str = "") -> Case:
@@ -76,6 +83,8 @@ def binary(rng: Rng, op_type: str, dtype: str, *, exact: bool, then: str = "") -
     one, other = shapes[int(rng.integers(len(shapes)))]
     (x, x_scale), (y, y_scale) = b.activation(one), b.activation(other)
     step = float(x_scale + y_scale) if op_type == "Add" else float(x_scale * y_scale) * 60
+    if op_type == "Mul":
+        step *= levels(dtype) / 256
     return b.finish(b.add(op_type, x, y), step, then=then)
 
 

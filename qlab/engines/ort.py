@@ -13,16 +13,16 @@ from qlab.engines.pool import Answer, emulated_cpus, worker
 from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
 from qlab.errors import CaseError, QlabError
 from qlab.graph import Graph, from_model
-from qlab.qtypes import DTYPES, Array
+from qlab.qtypes import DTYPES, Array, is_float8
 from qlab.runtimes.store import MissingRuntimeError, installed_version
 
 __all__ = ["emulated_cpus", "ort_version", "run_ort"]
 
 # What ONNX Runtime's Python interface cannot pass, with the type that holds every value of it.
 CARRIERS = {
-    name: np.dtype(np.int8 if name == "int4" else np.uint8 if name == "uint4" else np.float32)
+    name: np.dtype(np.int8 if name[0] == "i" else np.uint8 if name[0] == "u" else np.float32)
     for name in DTYPES
-    if name in ("int4", "uint4", "bfloat16") or name.startswith("float8")
+    if name in ("int2", "uint2", "int4", "uint4", "bfloat16") or is_float8(name)
 }
 
 

@@ -175,8 +175,6 @@ def _rounded(entry: int | float | Decimal, dtype: Any) -> Any:
         value = np.asarray(math.inf if number.adjusted() > 0 and number else 0.0).astype(dtype)[()]
     elif dtype is DTYPES["float32"] and _rounds_once(number):
         value = np.asarray(abs(float(number)), np.float32)[()]
-    elif dtype_name(dtype).startswith("float8"):
-        value = np.asarray(abs(float(number))).astype(dtype)[()]
     else:
         value = round_to(abs(Fraction(number)), dtype)
     if number and not np.isfinite(value):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qlab.errors import TraceError
 from qlab.ops import Call, Operator
-from qlab.ops.parameters import quantized, type_attribute
+from qlab.ops.parameters import dequantized, type_attribute
 from qlab.trace import Step
 
 if TYPE_CHECKING:
@@ -13,14 +13,8 @@ if TYPE_CHECKING:
 
 
 def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
-    q = quantized(
-        call,
-        "x",
-        "x",
-        call.attribute("axis", 1),
-        block_size=call.attribute("block_size", 0),
-        bits=32,
-    )
+    axis, block_size = call.attribute("axis", 1), call.attribute("block_size", 0)
+    q = dequantized(call, "x", "x", axis, block_size=block_size)
     dtype = type_attribute(call, "output_dtype") or call.dtype("x_scale")
     if dtype not in ("float16", "bfloat16", "float32"):
         raise TraceError(

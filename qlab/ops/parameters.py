@@ -6,7 +6,7 @@ import onnx
 from qlab.errors import TraceError
 from qlab.lowering import along_axis
 from qlab.ops import Call
-from qlab.qtypes import Array, dtype_name, is_integer
+from qlab.qtypes import Array, dtype_name, is_float8, is_integer
 from qlab.schemes import Quantized, Target
 from qlab.trace import Index, broadcasts
 
@@ -51,7 +51,13 @@ def reals(call: Call, name: str) -> Array:
 
 
 def zero_point(call: Call, name: str, *, bits: int = 16) -> Array:
-    """A zero point input as int64; 0 where it is absent."""
+    """A zero point input as int64; 0 where it is absent. Raises TraceError for a float8 one that is not 0."""
+    if call.optional(name) is not None and is_float8(call[name].dtype):
+        if (call[name].astype(np.float32) != 0).any():
+            raise TraceError(
+                f"{name} of {call.dtype(name)} is not 0; a zero point of a float8 type must be"
+            )
+        return np.zeros(call[name].shape, np.int64)
     return np.asarray(0, np.int64) if call.optional(name) is None else codes(call, name, bits=bits)
 
 
@@ -81,6 +87,20 @@ def quantized(
 ) -> Quantized:
     """The operand ``name`` with ``prefix``_scale and ``prefix``_zero_point, spread along ``axis``."""
     values = codes(call, name, bits=bits)
+    return _operand(call, values, prefix, axis, block_size, bits)
+
+
+def dequantized(call: Call, name: str, prefix: str, axis: int, *, block_size: int = 0) -> Quantized:
+    """The operand of DequantizeLinear: codes of up to 32 bits, or numbers of a float8 type as they are stored."""
+    value = call[name]
+    if not is_float8(value.dtype):
+        return quantized(call, name, prefix, axis, block_size=block_size, bits=32)
+    return _operand(call, value, prefix, axis, block_size, 32)
+
+
+def _operand(
+    call: Call, values: Array, prefix: str, axis: int, block_size: int, bits: int
+) -> Quantized:
     return Quantized(
         prefix,
         values,
@@ -100,6 +120,7 @@ def target(
     *,
     block_size: int = 0,
     precision: str = "",
+    saturate: bool = True,
 ) -> Target:
     """What the call's first output is quantized to: ``prefix``_scale and ``prefix``_zero_point."""
     return Target(
@@ -109,6 +130,9 @@ def target(
         dtype,
         call.output,
         precision,
+        saturate,
+        axis,
+        block_size,
     )
 
 

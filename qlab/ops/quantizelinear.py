@@ -18,9 +18,14 @@ def _steps(call: Call, scheme: "Scheme") -> Iterator[Step]:
     if call.opset >= 23 and not call.node.domain:
         precision = type_attribute(call, "precision") or call.dtype("y_scale")
     axis, block_size = call.attribute("axis", 1), call.attribute("block_size", 0)
+    saturate = bool(call.attribute("saturate", 1))
     yield from scheme.quantize(
-        x, target(call, "y", dtype, x.shape, axis, block_size=block_size, precision=precision)
-    )
+        x,
+        target(
+            call, "y", dtype, x.shape, axis,
+            block_size=block_size, precision=precision, saturate=saturate,
+        ),
+    )  # fmt: skip
 
 
 OPERATOR = Operator(

@@ -15,6 +15,7 @@ from qlab.functions import Function
 from qlab.interpolation import Resampling
 from qlab.kernels import (
     convert,
+    float8,
     functions,
     matmulintegertofloat,
     matmulnbits,
@@ -22,15 +23,17 @@ from qlab.kernels import (
     qlinearadd,
     qlinearpool,
     qlinearsoftmax,
+    quantize_int32,
     resize,
     softmax,
     where,
 )
 from qlab.kernels.numbers import f16, f32, wrap32
+from qlab.kernels.quantize_int32 import through_int32
 from qlab.kernels.sgemm import sgemm
 from qlab.lowering import Rows
 from qlab.ops import Steps
-from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_integer, saturate
+from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_float8, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.trace import Index, Step, Taps
 
@@ -47,7 +50,8 @@ class OrtCpu:
             ``arm64`` (exact accumulators, fixed-point QLinearAdd).
         x64quantprecision: the session entry of that name is "1": constant int8 weights do not saturate.
         version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. QLinearSoftmax changed with it
-            (`qlab.kernels.qlinearsoftmax` has where), and the halves of nearest Resize (`qlab.kernels.resize`).
+            (`qlab.kernels.qlinearsoftmax` has where), the halves of nearest Resize (`qlab.kernels.resize`) and
+            QuantizeLinear (`qlab.kernels.quantize_int32`, `qlab.kernels.float8`).
     """
 
     cpu: str = "avx2"
@@ -81,22 +85,34 @@ class OrtCpu:
     def quantize(self, x: Array, target: Target) -> Steps:
         """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
         value, scale, formula = self._widened(x), self._widened(target.scale), "x / {}"
-        if target.precision == "float16":
+        half = target.precision == "float16" and not self.before((1, 32))
+        if half:
             value, scale, formula = f16(value), f16(scale), "f16(f16(x) / f16({}))"
-        elif target.precision not in ("", "float32"):
+        elif target.precision not in ("", "float16", "float32"):
             raise TraceError(f"dividing in {target.precision} has no proven arithmetic in ort_cpu")
         scaled = f32(np.divide(value, scale))
-        if target.precision == "float16":
+        if half:
             scaled = f16(scaled)
-        yield Step("scaled", f"f32({formula.format(target.scale_name)})", scaled, decides=True)
+        of_float8 = target.dtype if is_float8(target.dtype) else ""
+        formula = f"f32({formula.format(target.scale_name)})"
+        yield Step("scaled", formula, scaled, decides=True, format=of_float8)
+        if of_float8:
+            return (yield from float8.round_to_target(self, scaled, target))
+        if is_integer(target.dtype) and (mask := through_int32(self, x, target)) is not None:
+            half = x.dtype == np.float16
+            return (yield from quantize_int32.to_codes(self, scaled, mask, target, half=half))
         return (yield from self.to_codes(scaled, target))
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
         """f32(f32(q - zero_point) · scale), then rounded to float16 where that is the tensor's type."""
-        centered = wrap32(q.codes - q.zero_point)
-        yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
-        value = f32(f32(centered) * self._widened(q.scale))
-        formula = f"f32(f32(centered) · {q.scale_name})"
+        if is_float8(q.codes.dtype):
+            value = f32(f32(q.codes) * self._widened(q.scale))
+            formula = f"f32({q.name} · {q.scale_name})"
+        else:
+            centered = wrap32(q.codes - q.zero_point)
+            yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
+            value = f32(f32(centered) * self._widened(q.scale))
+            formula = f"f32(f32(centered) · {q.scale_name})"
         if dtype == "float16":
             yield Step("scaled", formula, value)
             value, formula = value.astype(np.float16), "f16(scaled)"
@@ -347,7 +363,7 @@ class OrtCpu:
         """Clamp to the codes' range less the zero point, round half to even, add the zero point."""
         if not is_integer(target.dtype) or DTYPES[target.dtype].itemsize > 2:
             raise TraceError(
-                f"quantizing to {target.dtype} has no arithmetic here; integers of 4 to 16 bits have"
+                f"quantizing to {target.dtype} has no arithmetic here; integers of 2 to 16 bits have"
             )
         low, high = bounds(target.dtype)
         lowest, highest = f32(low - target.zero_point), f32(high - target.zero_point)

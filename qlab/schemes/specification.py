@@ -17,6 +17,7 @@ from qlab.arithmetic import (
     elementwise,
     mul,
     sub,
+    to_float8,
     to_integers,
 )
 from qlab.errors import TraceError
@@ -24,7 +25,7 @@ from qlab.functions import Function, apply
 from qlab.interpolation import Resampling, resize
 from qlab.lowering import Rows
 from qlab.ops import Steps
-from qlab.qtypes import Array, bounds, is_integer, saturate
+from qlab.qtypes import Array, bounds, is_float8, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.schemes.normalization import softmax_steps
 from qlab.schemes.rounding import ROUNDINGS, round_real
@@ -69,12 +70,24 @@ class Specification:
         return self.arithmetic.real(values)
 
     def quantize(self, x: Array, target: Target) -> Steps:
-        """Saturate(round(x / scale) + zero_point)."""
+        """Saturate(round(x / scale) + zero_point); of a float8 type x / scale, rounded to it."""
         scaled = self.arithmetic.divide(self.real(x), self.real(target.scale))
-        return (yield from self._to_codes(scaled, f"x / {target.scale_name}", target, "after"))
+        if not is_float8(target.dtype):
+            return (yield from self._to_codes(scaled, f"x / {target.scale_name}", target, "after"))
+        yield Step("scaled", f"x / {target.scale_name}", scaled, decides=True, format=target.dtype)
+        value = to_float8(scaled, target.dtype, saturate=target.saturate)
+        ends = "saturate to" if target.saturate else "beyond the largest no number,"
+        formula = f"round half to even, {ends} {target.dtype}"
+        yield Step("output", formula, value, tensor=target.tensor)
+        return value
 
     def dequantize(self, q: Quantized, tensor: str, dtype: str) -> Steps:
-        """(q - zero_point) · scale."""
+        """(q - zero_point) · scale; float8 has no zero point."""
+        if is_float8(q.codes.dtype):
+            value = mul(self.real(q.codes), self.real(q.scale))
+            formula = f"{q.name} · {q.scale_name}"
+            yield Step("output", formula, value, tensor=tensor, dtype=dtype)
+            return value
         centered = np.asarray(q.codes - q.zero_point)
         yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
         value = mul(self.real(centered), self.real(q.scale))

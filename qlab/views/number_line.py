@@ -55,11 +55,11 @@ class Axis:
 
 
 def points(runs: Sequence[SchemeRun], tensor: str, index: Index) -> tuple[Point, ...]:
-    """The value that each scheme rounds to a code; schemes with no such step, NaN or infinity are left out."""
+    """The value that each scheme rounds to an integer code; schemes without one, NaN and infinity are left out."""
     found = []
     for run in runs:
         steps = run.trace.element(tensor, index) if run.trace else ()
-        deciding = [step for step in steps if step.decides]
+        deciding = [step for step in steps if step.decides and not step.format]
         if not deciding or not steps:
             continue
         value = as_fraction(deciding[-1].value)

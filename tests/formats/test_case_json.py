@@ -109,7 +109,7 @@ WRONG = {
     ),
     "dtype": (
         changed(constants={**GOOD["constants"], "s": {"flot": 1}}),
-        "constants.s: 'flot' is no data type; there are int4, uint4, int8",
+        "constants.s: 'flot' is no data type; there are int2, uint2, int4",
     ),
     "two types": (
         changed(inputs={"x": {"int8": 1, "uint8": 1}}),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from qlab.qtypes import DTYPES
-from tests.ops.calls import SCHEMES, call, equal, everywhere, result, tensor
+from tests.ops.calls import MOVED_TYPES, SCHEMES, call, equal, everywhere, result, tensor
 
 
 def concat(dtype, *values, axis=0):
@@ -23,7 +22,7 @@ def test_of_one_and_of_many():
     everywhere(concat("float32", [0.5], [], [2, np.inf]), [0.5, 2, np.inf], "float32")
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+@pytest.mark.parametrize("dtype", MOVED_TYPES)
 def test_of_every_type(dtype):
     for name in SCHEMES:
         equal(result(concat(dtype, [1, 2], [3]), name), [1, 2, 3], dtype)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from qlab.errors import TraceError
+from qlab.schemes.ort_cpu import OrtCpu
+from qlab.trace import trace
 from tests.ops.calls import (
     SCHEMES,
     call,
@@ -71,8 +73,8 @@ def test_an_unknown_output_dtype():
 
 
 def test_a_float_output_dtype():
-    with pytest.raises(TraceError, match="quantizing to float8_e4m3fn has no arithmetic here"):
-        result(quantize(f32([1]), f32(1), output_dtype=17))
+    with pytest.raises(TraceError, match="quantizing to bfloat16 has no arithmetic here"):
+        result(quantize(f32([1]), f32(1), output_dtype=16))
 
 
 @pytest.mark.parametrize("axis", [1, -1])
@@ -154,3 +156,47 @@ def test_agrees_with_the_reference_evaluator():
 def test_what_does_not_fit(scale, zero_point, words):
     with pytest.raises(TraceError, match=rf"^QuantizeLinear \(out\): .*{words}"):
         result(quantize(f32([[1, 2, 3]]), scale, zero_point))
+
+
+def older(case, version, cpu="avx2"):
+    return trace(case.graph, case.inputs, OrtCpu(cpu, version=version)).outputs["out"]
+
+
+def test_float16_of_older_releases():
+    """Up to 1.29 it is truncated; up to 1.31 what does not fit int32 becomes its smallest number, which wraps."""
+    x = tensor("float16", [0.9, -1.9, 2.5, 60000, np.inf, -np.inf, np.nan])
+    for zero_point, beyond in ((1, -128), (-1, 127)):
+        case = quantize(x, tensor("float16", 1e-5), tensor("int8", zero_point))
+        equal(older(case, "1.31.0")[3:], [beyond] * 4)
+        case = quantize(x, tensor("float16", 1), tensor("int8", zero_point))
+        equal(older(case, "1.29.0")[:3], np.array([0, -1, 2]) + zero_point)
+        equal(older(case, "1.30.0")[:3], np.array([1, -2, 2]) + zero_point)
+        equal(older(case, "1.32.0"), result(case, "ort_cpu"))
+
+
+def test_blocks_of_older_releases():
+    x = f32([[3e9, 3e9], [1, 1]])
+    for axis, expected in ((0, -128), (1, 127)):
+        case = quantize(x, f32([[1, 1]] if axis == 0 else [[1], [1]]), axis=axis, block_size=2, output_dtype=3)  # fmt: skip
+        equal(older(case, "1.31.0")[0], [expected, expected])
+        equal(result(case, "ort_cpu")[0], [127, 127])
+
+
+def test_four_bits_that_share_a_byte_in_older_releases():
+    case = quantize(f32([3e9] * 3), f32(1), output_dtype=22)
+    equal(older(case, "1.31.0"), [7, 7, -8])
+    case = quantize(f32([[3e9] * 3] * 2), f32([1, 1]), axis=0, output_dtype=22)
+    equal(older(case, "1.31.0"), [[7, 7, -8], [-8, 7, 7]])
+
+
+def test_what_is_not_known_of_older_releases():
+    half = quantize(tensor("float16", [1]), tensor("float16", 1), opset=19)
+    with pytest.raises(TraceError, match="in onnxruntime 1.15.1 is not modelled; from 1.16.0 on"):
+        older(half, "1.15.1")
+    equal(older(quantize(f32([1.5]), f32(1)), "1.15.1"), [2])
+    case = quantize(f32([[1, 2]]), f32([1, 1]), opset=25, output_dtype=26)
+    with pytest.raises(TraceError, match="2 bits per axis in onnxruntime 1.30.0 are not modelled"):
+        older(case, "1.30.0")
+    case = quantize(tensor("float16", [1]), tensor("float16", 1), tensor("int8", 0))
+    with pytest.raises(TraceError, match="through int32 on arm64 is not modelled"):
+        older(case, "1.31.0", "arm64")

@@ -6,13 +6,12 @@ import pytest
 from qlab.engines.ort import run_ort
 from qlab.engines.results import SessionConfig
 from qlab.errors import TraceError
-from qlab.qtypes import DTYPES
-from tests.ops.calls import SCHEMES, call, equal, result, tensor, traced
+from tests.ops.calls import MOVED_TYPES, SCHEMES, call, equal, result, tensor, traced
 
 X = np.arange(6).reshape(2, 3)
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+@pytest.mark.parametrize("dtype", MOVED_TYPES)
 def test_of_every_type(dtype):
     x = tensor(dtype, X)
     for name in SCHEMES:

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from qlab.errors import TraceError
-from qlab.qtypes import DTYPES
-from tests.ops.calls import SCHEMES, call, equal, everywhere, result, tensor
+from tests.ops.calls import MOVED_TYPES, SCHEMES, call, equal, everywhere, result, tensor
 
 X = np.arange(6).reshape(2, 3)
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+@pytest.mark.parametrize("dtype", MOVED_TYPES)
 def test_of_every_type(dtype):
     x = tensor(dtype, X)
     for name in SCHEMES:

@@ -6,8 +6,7 @@ import pytest
 from qlab.case import Case
 from qlab.errors import TraceError
 from qlab.graph import Graph, Node
-from qlab.qtypes import DTYPES
-from tests.ops.calls import SCHEMES, call, equal, everywhere, f32, result, tensor
+from tests.ops.calls import MOVED_TYPES, SCHEMES, call, equal, everywhere, f32, result, tensor
 
 
 def where(condition, x, y, dtype="int8"):
@@ -28,7 +27,7 @@ def test_broadcasts(condition, x, y, expected):
     everywhere(where(condition, x, y), expected, "int8")
 
 
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+@pytest.mark.parametrize("dtype", MOVED_TYPES)
 def test_of_every_type(dtype):
     for name in SCHEMES:
         equal(result(where([True, False], [1, 2], [3, 4], dtype), name), [1, 4], dtype)

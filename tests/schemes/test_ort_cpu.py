@@ -58,16 +58,17 @@ def test_predicts_other_cpus(name, cpu):
 
 @pytest.mark.parametrize("name", [n for n, b in batteries().items() if b.operator in FUSED])
 def test_the_groups_are_fused(name):
-    """Otherwise the prediction of fused operators would be empty."""
-    assert FUSED[batteries()[name].operator] in counted(name).operators
+    """Otherwise the prediction of fused operators would be empty. With 16 or 4 bits there is nothing to fuse into."""
+    battery = batteries()[name]
+    of_8_bits = set(battery.dtypes.split(" × ")) <= {"uint8", "int8"}
+    assert (FUSED[battery.operator] in counted(name).operators) == of_8_bits
 
 
 def test_every_operator_is_in_a_battery():
     """Directly or in a group."""
     met = set().union(*(counted(name).operators for name in batteries()))
     known = {f"{domain}.{op}".strip(".") for domain, op in operators()}
-    unmet = {"com.microsoft.QuantizeLinear", "com.microsoft.DequantizeLinear"}  # none yet
-    assert known - met == unmet
+    assert known <= met
 
 
 def test_saturated_pairs_are_needed_to_predict_avx2():
