@@ -5,24 +5,34 @@ from collections.abc import Sequence
 
 from qlab.c.emission import Emission, line
 from qlab.c.recorder import Primitive
+from qlab.c.text import plain
+from qlab.trace import Index
 
 
 @dataclasses.dataclass(frozen=True)
 class Accumulation:
-    """Lines that make ``accumulator``. In the loop the two factors are ``left`` and ``right``."""
+    """Lines before the loop over the taps, in it, and after it; ``result`` names what they make."""
 
     before: Sequence[str]
     tap: Sequence[str]
     after: Sequence[str] = ()
+    result: str = "accumulator"
 
 
 @dataclasses.dataclass(frozen=True)
 class Factors:
-    """C expressions of the two factors of a tap and of their zero points, and how many taps there are."""
+    """C expressions of the two factors of a tap and of their zero points, and how many taps there are.
+
+    Attributes:
+        shape, variables: of the result. addend: what Gemm adds, an expression; "" where there is none.
+    """
 
     names: tuple[str, str]
     zero_points: tuple[str, str]
     taps: int
+    shape: Index = ()
+    variables: Sequence[str] = ()
+    addend: str = ""
 
 
 def centred(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
@@ -71,12 +81,21 @@ def raw(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
 
 def in_order(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
     """Σ a · b over reals, added in the order of the taps."""
-    a, b = factors.names
-    before = [f"{e.file.real} accumulator = 0; /* {_formula(p, 'accumulator')} */"]
-    return Accumulation(before, [f"accumulator += {a} * {b};"])
+    (a, b), real = factors.names, e.file.real
+    before = [f"{real} accumulator = 0; /* {_formula(p, 'accumulator')} */"]
+    after, result, affine = [], "accumulator", p["affine"]
+    if affine is not None and affine.alpha != 1:
+        alpha = e.file.scalar("alpha", affine.alpha, real)
+        after.append(line(real, "scaled_by_alpha", f"{alpha} * accumulator"))
+        result = "scaled_by_alpha"
+    if factors.addend:
+        term = f"({real}){factors.addend}"
+        if affine.beta != 1:
+            term = f"{e.file.scalar('beta', affine.beta, real)} * {term}"
+        after.append(line(real, "with_bias", f"{result} + {term}", p.step("with_bias").formula))
+        result = "with_bias"
+    return Accumulation(before, [f"accumulator += {a} * {b};"], after, result)
 
 
 def _formula(p: Primitive, name: str) -> str:
-    from qlab.c.text import plain
-
     return plain(p.step(name).formula)

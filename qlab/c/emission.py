@@ -236,9 +236,10 @@ class Emission:
 
 
 def line(kind: str, name: str, expression: str, formula: str = "") -> str:
-    """One step: its value as a constant, its formula beside it."""
-    said = f" /* {text.plain(formula)} */" if formula else ""
-    return f"const {kind} {name} = {expression};{said}"
+    """One step: its value as a constant, its formula beside it where that says more."""
+    said = text.plain(formula)
+    beside = f" /* {said} */" if said and said != expression else ""
+    return f"const {kind} {name} = {expression};{beside}"
 
 
 def position(own: Index, shape: Index, variables: Sequence[str]) -> str:

@@ -28,7 +28,8 @@ def add(e: Emission, p: Primitive) -> Function:
     """A_scale·(A - A_zero_point) / C_scale + B_scale·(B - B_zero_point) / C_scale + C_zero_point."""
     a, b, target = p["a"], p["b"], p["target"]
     ratios = [_ratio((q.scale,), target) for q in (a, b)]
-    terms, zeros = [], []
+    terms: list[str] = []
+    zeros: list[Operand] = []
     for q in (a, b):
         zero, read = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
         terms.append(f"(int64_t){q.name} - {zero}")

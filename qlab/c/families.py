@@ -1,12 +1,15 @@
 """Which schemes are written in C, and by what: scheme's name → its primitives' emitters."""
 
-from qlab.c import dynamic, exact, ort_cpu, specification
+from collections.abc import Callable
+from typing import Any
+
+from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
 from qlab.schemes import Scheme, schemes
 
-_SPECIFICATION = {
+_SPECIFICATION: dict[str, Callable[..., Any]] = {
     "quantize": specification.quantize,
     "dequantize": specification.dequantize,
     "dynamic_quantize": dynamic.specification,
@@ -43,6 +46,7 @@ FAMILIES = {
             "accumulate": raw,
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
+            "contract": sgemm.contract,
         },
     ),
 }

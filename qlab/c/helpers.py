@@ -66,6 +66,19 @@ static int64_t pair_int16(int64_t first, int64_t second)
 }""",
         ("clamp",),
     ),
+    "fold_lanes": Helper("""\
+/* Eight sums added up, in the order of the kernel that makes four, two or one results at once. */
+static float fold_lanes(const float *lane, int at_once)
+{
+    const float *half = lane + 4;
+    if (at_once == 4) {
+        return (((lane[0] + lane[1]) + lane[2]) + lane[3]) + (((half[0] + half[1]) + half[2]) + half[3]);
+    }
+    if (at_once == 2) {
+        return ((lane[0] + lane[2]) + (half[0] + half[2])) + ((lane[1] + lane[3]) + (half[1] + half[3]));
+    }
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((half[0] + half[1]) + (half[2] + half[3]));
+}"""),
     "add_product": Helper("""\
 /* sum += factor * value over whole numbers of LIMBS * 32 bits in two's complement, lowest limb first. */
 static void add_product(uint32_t *sum, const uint32_t *factor, int64_t value)

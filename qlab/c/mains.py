@@ -55,7 +55,7 @@ def main_function(
     ]
     if tested is not None:
         out = next(p for p in parameters if p.output)
-        names = []
+        names: list[str] = []
         for tensor in dict.fromkeys(inputs):
             kind = next(p.kind for p in parameters if p.tensor == tensor)
             names.append(file.names.new(f"element_{len(names)}"))

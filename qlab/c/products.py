@@ -65,17 +65,14 @@ def matrix_product(e: Emission) -> list[str]:
     dropped |= {len(shape) - 1} if len(b.shape) == 1 else set()
     kept = [i for i in range(len(shape)) if i not in dropped]
     total = tuple(shape[i] for i in kept)
-    taps = _Sum((k,), ("k",), reading, Factors(names, zero_points, k))
     kept_variables = [variables[i] for i in kept]
     name = next((n for n in ("C", "bias") if e.tensor(n)), "")
     bias = e.data(name).at(total, kept_variables) if name else ""
-    if kind == "contract" and (affine := e.primitive(kind)["affine"]) is not None:
-        if affine.alpha != 1 or (affine.addend is not None and affine.beta != 1):
-            raise ExportError(
-                "a Gemm of reals with alpha or beta is not written in C; with 1 it is"
-            )
+    addend, bias = (bias, "") if kind == "contract" else ("", bias)
+    factors = Factors(names, zero_points, k, total, kept_variables, addend)
+    taps = _Sum((k,), ("k",), reading, factors)
     result = _Result(total, kept_variables, shape, variables, taps, bias)
-    return _write(e, result, unused=(a.array, b.array) if k == 0 else ())
+    return _write(e, result, unused=(a.array, b.array, *zero_points) if k == 0 else ())
 
 
 def convolution(e: Emission) -> list[str]:
@@ -85,7 +82,7 @@ def convolution(e: Emission) -> list[str]:
     x, w = (e.data(name) for name in c.names)
     last = bool(e.node.attributes.get("channels_last", 0))
     first_shape = (x.shape[0], x.shape[-1], *x.shape[1:-1]) if last else x.shape
-    g = window(lambda name, default: e.node.attributes.get(name, default), first_shape, w.shape)
+    g = window(e.node.attributes.get, first_shape, w.shape)
     m, channels = w.shape[:2]
     spatial = [f"o{i}" if n > 1 else "0" for i, n in enumerate(g.output)]
     n_name, m_name = ("n" if x.shape[0] > 1 else "0"), ("m" if m > 1 else "0")
@@ -98,7 +95,7 @@ def convolution(e: Emission) -> list[str]:
         fill = operands[0].at((), ()) if operands else zero
         zero_points = (fill, _channel_zero_point(e, c, m, m_name))
     reading = []
-    for i, (size, n) in enumerate(zip(g.kernel, first_shape[2:], strict=True)):
+    for i, size in enumerate(g.kernel):
         tap = f" + (int64_t)k{i} * {g.dilations[i]}" if size > 1 else ""
         start = f"(int64_t){spatial[i]} * {g.strides[i]}" if spatial[i] != "0" else "0"
         reading.append(f"const int64_t p{i} = {start}{tap} - {g.begins[i]};")
@@ -124,7 +121,10 @@ def convolution(e: Emission) -> list[str]:
     used = [v if sizes[v] > 1 else "0" for v in taps_order]
     count = channels * math.prod(g.kernel)
     taps = _Sum(
-        tuple(sizes[v] for v in taps_order), used, reading, Factors(names, zero_points, count)
+        tuple(sizes[v] for v in taps_order),
+        used,
+        reading,
+        Factors(names, zero_points, count, shape, variables),
     )
     bias = e.data("B").at((m,), (m_name,)) if e.tensor("B") else ""
     if e.node.attributes.get("activation"):
@@ -158,18 +158,18 @@ def _write(e: Emission, result: _Result, unused: Sequence[str] = ()) -> list[str
         body += loops(t.sizes, t.variables, tap, 0)
     elif t.factors.taps:  # one tap needs no loop, but its names a block
         body += ["{", *(f"    {x}" for x in tap), "}"]
-    body += [*accumulation.after, *_finish(e, result)]
-    head = [f"    (void){name};" for name in unused]
-    return head + loops(result.loop_shape, result.loop_variables, body)
+    body += [*accumulation.after, *_finish(e, result, accumulation.result)]
+    body = [*(f"(void){name};" for name in unused), *body]
+    return loops(result.loop_shape, result.loop_variables, body)
 
 
-def _finish(e: Emission, result: _Result) -> list[str]:
+def _finish(e: Emission, result: _Result, value: str) -> list[str]:
     """From the sum to the element of the result: the bias, then codes, reals or the sum itself."""
-    lines, value, real = [], "accumulator", e.file.real
+    lines, real = [], e.file.real
     kind = real if e.has("contract") else "int64_t"
     if result.bias and not e.has("rescale"):
-        value = line(kind, "with_bias", f"accumulator + {result.bias}", "accumulator + bias")
-        lines, value = [value], "with_bias"
+        biased = f"{value} + {f'({kind})' if e.has('contract') else ''}{result.bias}"
+        lines, value = [line(kind, "with_bias", biased, "accumulator + bias")], "with_bias"
     for finish in ("requantize", "rescale"):
         if e.has(finish):
             function: Function = e.emit(finish)

@@ -95,7 +95,8 @@ def scale_product(
     e: Emission, scales: Sequence[tuple[str, Array]], target: Target | None = None
 ) -> tuple[str, list[Operand]]:
     """``a_scale * b_scale / y_scale``, from left to right, and the operands that it reads."""
-    factors, operands = [], []
+    factors: list[str] = []
+    operands: list[Operand] = []
     for name, value in scales:
         factor, read = e.parameter(name, value, e.file.real)
         factors.append(factor)
