@@ -32,7 +32,7 @@ def runs(case: Case, arithmetic: Scheme, first: Trace) -> list[tuple[Case, Trace
     """Further inputs of the case's shapes, each with its trace; the case itself is the first."""
     made = [(case, first)]
     size = sum(v.size for v in (*case.inputs.values(), *first.outputs.values()))
-    count = min(RUNS, max(1, VALUES // max(size, 1)))
+    count = min(RUNS, VALUES // max(size, 1))
     for probe in itertools.islice(of_shape(case), count):
         try:
             made.append((probe, trace(probe.graph, probe.inputs, arithmetic)))
