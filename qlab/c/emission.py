@@ -38,7 +38,7 @@ class File:
     """A C file being written: definitions in the order in which they are needed, and the helpers that they use."""
 
     def __init__(self, scheme: Scheme, family: "Family") -> None:
-        self.names = text.Names([*HELPERS, "LIMBS"])
+        self.names = text.Names([*HELPERS, "LIMBS", "compare", "compared", "differ"])
         self.scheme = scheme
         self.family = family
         self.limbs = 1  # of the whole numbers of exact arithmetic

@@ -64,11 +64,17 @@ def quantize(e: Emission, p: Primitive) -> Function:
     if x.kind != "float":
         term = "(int64_t)x"
         return _rounded(e, p, "quantize", [x], [ratio], ("multiplier",), [term], inside=False)
-    low, high = bounds(target.dtype)
+    ends = bounds(target.dtype)
+    signs = {bool(v < 0) for v in ratio.reshape(-1)}
+    if len(signs) > 1:
+        raise ExportError(
+            f"{target.scale_name} has entries of both signs: an infinite x has no one end in exact C"
+        )
+    lowest, (low, high) = ends[0], ends[::-1] if True in signs else ends
     kind = ctype(target.dtype)
     lines = [
         "if (x != x || x - x != 0.0f) { /* NaN becomes the lowest code; infinities are the ends */",
-        f"    return ({kind})(x > 0.0f ? {high} : {low});",
+        f"    return ({kind})(x != x ? {lowest} : x > 0.0f ? {high} : {low});",
         "}",
         "int exponent;",
         line("int64_t", "mantissa", "(int64_t)ldexpf(frexpf(x, &exponent), 24)"),

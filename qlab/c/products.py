@@ -167,14 +167,15 @@ def _finish(e: Emission, result: _Result, value: str) -> list[str]:
     """From the sum to the element of the result: the bias, then codes, reals or the sum itself."""
     lines, real = [], e.file.real
     kind = real if e.has("contract") else "int64_t"
-    if result.bias and not e.has("rescale"):
+    of_reals = bool(e.tensor("bias"))  # MatMulIntegerToFloat adds float32 to the scaled sum
+    if result.bias and not of_reals:
         biased = f"{value} + {f'({kind})' if e.has('contract') else ''}{result.bias}"
         lines, value = [line(kind, "with_bias", biased, "accumulator + bias")], "with_bias"
     for finish in ("requantize", "rescale"):
         if e.has(finish):
             function: Function = e.emit(finish)
             value = function.call(result.shape, result.variables, accumulator=value)
-    if result.bias and e.has("rescale"):
+    if of_reals:
         lines.append(line(real, "scaled", value, "accumulator * multiplier"))
         value = f"scaled + ({real}){result.bias}"
     out = e.output()
