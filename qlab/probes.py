@@ -54,8 +54,14 @@ def probes(case: Case, seed: int = 0) -> Iterator[Case]:
         for _ in range(4):
             yield _grid(case, [_some(case, name, rng) for name in names])
         return
+    yield from of_shape(case, seed)
+
+
+def of_shape(case: Case, seed: int = 0) -> Iterator[Case]:
+    """Cases of the same graph whose inputs have the given shapes."""
+    rng = np.random.default_rng(seed)
     for number in range(RANDOM):
-        inputs = {name: _random(case, name, rng, number) for name in names}
+        inputs = {name: _random(case, name, rng, number) for name in case.graph.inputs}
         yield dataclasses.replace(case, inputs=inputs, expected={})
 
 

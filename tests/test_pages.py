@@ -236,6 +236,7 @@ def test_every_file_is_shown_once_its_script_has_run():
     for shown, words in [
         ("Script", "import onnxruntime as ort"),
         ("Regression test", "def test_"),
+        ("C", "void qlab_qlinearadd(const int8_t *A"),
         ("Report", "### Describe the issue"),
         ("Case JSON", "qlab_case"),
         ("ONNX", "test_data_set_0/"),

@@ -7,7 +7,8 @@ import shlex
 import zipfile
 from pathlib import Path
 
-from qlab.errors import ExportError
+from qlab.c import Checked, c_source, check
+from qlab.errors import ExportError, TraceError
 from qlab.export.issue_form import IssueLink, IssueText, issue_link
 from qlab.export.markdown import issue_texts
 from qlab.export.script import regression_test, reproducer_script, right_outputs
@@ -17,6 +18,7 @@ from qlab.formats.onnx_test_case import folder_files
 from qlab.formats.report_json import report_to_json
 from qlab.report import Report
 from qlab.runtimes.store import installed_version
+from qlab.schemes.ort_cpu import OrtCpu
 
 SCRIPT = "reproduce.py"
 TEST = "test_regression.py"
@@ -27,6 +29,7 @@ test_regression.py  the same as a test: pytest test_regression.py
 report.md           an issue in the shape of onnxruntime's form: @COMMAND@
 case.json           the case: python -m qlab run case.json@RUNTIME@
 model.onnx, test_data_set_0/  the model with inputs and expected outputs, in ONNX's own layout
+@C@  the same arithmetic as one C99 file that checks itself: the comment in it says how to compile it
 results.json        what ran, with versions and CPU: python -m qlab run case.json@RUNTIME@ --json
 """
 
@@ -40,6 +43,7 @@ class Export:
         issue: the whole report. link: the form filled with as much of it as an address holds.
         verification: None where there is no script; ``no_script`` then says why.
         agrees: the script came to the same answer as the report.
+        c_name: the file in C; "" where there is none, and ``no_c`` says why. c_checked: what running it gave.
     """
 
     files: dict[str, bytes]
@@ -49,6 +53,14 @@ class Export:
     verification: Verification | None
     no_script: str = ""
     agrees: bool = True
+    c_name: str = ""
+    no_c: str = ""
+    c_checked: Checked | None = None
+
+    @property
+    def c_sentence(self) -> str:
+        """``compiled and run: 0 of 4,121 codes differ from the trace``, or why there is no file in C."""
+        return self.c_checked.sentence if self.c_checked else f"is not there: {self.no_c}"
 
     @property
     def sentence(self) -> str:
@@ -83,6 +95,9 @@ def export(report: Report, times: int = 3) -> Export:
         )
     except ExportError as error:
         no_script = str(error)
+    c_name, c_text, no_c = _in_c(report)
+    if c_name:
+        scripts[c_name] = c_text
     issues = issue_texts(report, verification)
     issue, link = issues["whole"], issue_link(*issues.values())
     texts = {
@@ -90,22 +105,48 @@ def export(report: Report, times: int = 3) -> Export:
         "report.md": issue.markdown,
         "case.json": case_to_json(case),
         "results.json": json.dumps(report_to_json(report), ensure_ascii=False, indent=1) + "\n",
-        "README.txt": _readme(report, issue, with_script=bool(scripts)),
+        "README.txt": _readme(report, issue, SCRIPT in scripts, c_name),
     }
     wrong = report.exit_status != 0
     right = dataclasses.replace(case, expected=right_outputs(report))
     files = {name: text.encode() for name, text in texts.items()} | folder_files(right)
     agrees = verification is None or not verification.ok or verification.reproduced == wrong
-    return Export(files, script_command(report), issue, link, verification, no_script, agrees)
+    checked = check(c_text) if c_name else None
+    return Export(
+        files,
+        script_command(report),
+        issue,
+        link,
+        verification,
+        no_script,
+        agrees,
+        c_name,
+        no_c,
+        checked,
+    )
 
 
-def _readme(report: Report, issue: IssueText, *, with_script: bool) -> str:
+def _in_c(report: Report) -> tuple[str, str, str]:
+    """ort_cpu of the CPU that ran, in C: the file's name and text, or why there is none."""
+    ran = next((run for run in report.ort_runs if run.cpu), None)
+    scheme = OrtCpu(ran.cpu, version=ran.version) if ran else OrtCpu()
+    nodes = report.case.graph.nodes
+    try:
+        text = c_source(report.case, scheme)
+    except (ExportError, TraceError) as error:
+        return "", "", str(error)
+    return f"{nodes[0].op_type.lower() if len(nodes) == 1 else 'graph'}.c", text, ""
+
+
+def _readme(report: Report, issue: IssueText, with_script: bool, c_name: str) -> str:
     command = script_command(report)
     version = report.ort_runs[-1].version if report.ort_runs else ""
     runtime = f" --runtime {version}" if version not in ("", installed_version()) else ""
     text = README.replace("@RUNTIME@", runtime).replace("@RUN@", command)
+    text = text.replace("@C@", c_name.ljust(18))
     lines = text.replace("@COMMAND@", issue.command).splitlines()
-    kept = (line for line in lines if with_script or not line.startswith((SCRIPT, TEST)))
+    absent = {*(() if with_script else (SCRIPT, TEST)), *(() if c_name else ("",))}
+    kept = (line for line in lines if line.partition(" ")[0] not in absent)
     return "".join(f"{line}\n" for line in kept)
 
 

@@ -10,7 +10,7 @@ from qlab.report import Report
 from qlab.ui import parts
 from qlab.views.markup import text
 
-SHOWN = ("Script", "Regression test", "Report", "Case JSON", "ONNX")
+SHOWN = ("Script", "Regression test", "C", "Report", "Case JSON", "ONNX")
 
 
 def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
@@ -30,6 +30,8 @@ def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
         )
     elif shown == "Report":
         _report(made[0])
+    elif shown == "C":
+        _c(made[0])
     elif shown == "ONNX":
         _model(*made)
     else:
@@ -47,6 +49,13 @@ def _command(export: Export) -> None:
     st.html(
         f'<p class="q-hint">{how}:</p><pre class="q-code" tabindex="0">{text(export.command)}</pre>'
     )
+
+
+def _c(export: Export) -> None:
+    """The same arithmetic in C99, after it was compiled and run where there is a compiler."""
+    st.html(f'<p class="q-hint">How to write it, as ort_cpu has it: {text(export.c_sentence)}.</p>')
+    if export.c_name:
+        _file(export.c_name, export.files[export.c_name].decode())
 
 
 def _report(export: Export) -> None:

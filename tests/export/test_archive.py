@@ -22,6 +22,7 @@ from qlab.session import run
 
 NAMES = {
     *("reproduce.py", "test_regression.py", "report.md", "case.json", "results.json", "README.txt"),
+    "qlinearadd.c",
     *("model.onnx", "test_data_set_0/input_0.pb", "test_data_set_0/input_1.pb"),
     "test_data_set_0/output_0.pb",
 }
@@ -50,7 +51,7 @@ def test_the_readme_names_the_command_and_never_breaks_out_of_it(report):
         report, verdict=dataclasses.replace(report.verdict, headline='it\'s `id` $(id) "x"\nrm')
     )
     readme = export(hostile, times=1).files["README.txt"].decode()
-    assert len(readme.splitlines()) == 7
+    assert len(readme.splitlines()) == 8
     line = next(n for n in readme.splitlines() if "gh issue create" in n)
     words = shlex.split(line[line.index("gh issue") :])
     assert words[:6] == ["gh", "issue", "create", "--repo", "microsoft/onnxruntime", "--title"]

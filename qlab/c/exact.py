@@ -1,0 +1,189 @@
+"""exact as C: whole numbers of many digits, no floating point. Every result is (sum of c·v) / D, rounded once.
+
+The c and D are known when the file is written, the v are 64-bit integers at run time. The code is found by
+comparison: halving its range asks whether the sum reaches the middle between two codes.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from qlab.arithmetic import EXACT
+from qlab.c import text
+from qlab.c.emission import Emission, Function, Operand, line
+from qlab.c.recorder import Primitive
+from qlab.c.specification import ACCUMULATOR
+from qlab.c.text import ctype
+from qlab.errors import ExportError
+from qlab.qtypes import Array, bounds
+from qlab.schemes import Target
+
+VALUE_BITS = 63  # of an integer at run time
+STEP_BITS = 40  # of a code, twice it and a zero point
+
+
+def add(e: Emission, p: Primitive) -> Function:
+    """A_scale·(A - A_zero_point) / C_scale + B_scale·(B - B_zero_point) / C_scale + C_zero_point."""
+    a, b, target = p["a"], p["b"], p["target"]
+    ratios = [_ratio((q.scale,), target) for q in (a, b)]
+    terms: list[str] = []
+    zeros: list[Operand] = []
+    for q in (a, b):
+        zero, read = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+        terms.append(f"(int64_t){q.name} - {zero}")
+        zeros += read
+    operands = [e.data("A"), e.data("B"), *zeros]
+    return _rounded(e, p, "add", operands, ratios, ("A_ratio", "B_ratio"), terms, inside=True)
+
+
+def multiply(e: Emission, p: Primitive) -> Function:
+    """(A - A_zero_point)·(B - B_zero_point)·(A_scale·B_scale / C_scale) + C_zero_point."""
+    a, b, target = p["a"], p["b"], p["target"]
+    za, zeros_a = e.parameter(a.zero_point_name, a.zero_point, "int32_t")
+    zb, zeros_b = e.parameter(b.zero_point_name, b.zero_point, "int32_t")
+    product = f"(int64_t)(A - {za}) * (B - {zb})"
+    operands = [e.data("A"), e.data("B"), *zeros_a, *zeros_b]
+    ratio = _ratio((a.scale, b.scale), target)
+    return _rounded(e, p, "multiply", operands, [ratio], ("multiplier",), [product], inside=True)
+
+
+def requantize(e: Emission, p: Primitive) -> Function:
+    """Saturate(round(accumulator · scales / y_scale) + y_zero_point)."""
+    ratio = _ratio(tuple(value for _, value in p["scales"]), p["target"])
+    return _rounded(
+        e, p, "requantize", [ACCUMULATOR], [ratio], ("multiplier",), ["accumulator"], inside=False
+    )
+
+
+def quantize(e: Emission, p: Primitive) -> Function:
+    """Saturate(round(x / scale) + zero_point): x is mantissa · 2^exponent."""
+    target, x = p["target"], e.data("x")
+    ratio = _ratio((), target)
+    if x.kind != "float":
+        term = "(int64_t)x"
+        return _rounded(e, p, "quantize", [x], [ratio], ("multiplier",), [term], inside=False)
+    ends = bounds(target.dtype)
+    signs = {bool(v < 0) for v in ratio.reshape(-1)}
+    if len(signs) > 1:
+        raise ExportError(
+            f"{target.scale_name} has entries of both signs: an infinite x has no one end in exact C"
+        )
+    lowest, (low, high) = ends[0], ends[::-1] if True in signs else ends
+    kind = ctype(target.dtype)
+    lines = [
+        "if (x != x || x - x != 0.0f) { /* NaN becomes the lowest code; infinities are the ends */",
+        f"    return ({kind})(x != x ? {lowest} : x > 0.0f ? {high} : {low});",
+        "}",
+        "int exponent;",
+        line("int64_t", "mantissa", "(int64_t)ldexpf(frexpf(x, &exponent), 24)"),
+    ]
+    return _rounded(
+        e, p, "quantize", [x], [ratio], ("multiplier",), ["mantissa"],
+        inside=False, lines=lines, lowest_power=-172,
+    )  # fmt: skip
+
+
+def dequantize(e: Emission, p: Primitive) -> Function:
+    """(q - zero_point) · scale: of at most 29 and 24 bits, so that a double holds it without loss."""
+    q = p["q"]
+    x = e.data("x")
+    if x.kind.endswith("32_t"):
+        raise ExportError(
+            "exact DequantizeLinear of 32-bit codes is not written in C: the product does not fit a double; "
+            "codes of 4 to 16 bits do, or take the scheme float64"
+        )
+    scale, scales = e.parameter(q.scale_name, q.scale, "double")
+    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+    lines = [
+        line("int32_t", "centered", f"x - {zero}", p.step("centered").formula),
+        f"return (float)(centered * {scale}); /* the product is exact, so this rounds once */",
+    ]
+    return e.function("dequantize", "float", (x, *scales, *zeros), lines)
+
+
+def _ratio(scales: Sequence[Array], target: Target) -> Array:
+    """The product of the scales over the target's, as fractions. Raises ExportError where it is no positive number."""
+    product = EXACT.real(np.asarray(1))
+    for scale in scales:
+        product = np.asarray(product * EXACT.real(scale), object)
+    divisor = EXACT.real(target.scale)
+    for value in (*product.reshape(-1), *divisor.reshape(-1)):
+        if not isinstance(value, Fraction):
+            raise ExportError("a scale is NaN or infinite: exact C needs finite scales")
+    if any(v == 0 for v in divisor.reshape(-1)):
+        raise ExportError(f"{target.scale_name} is 0: exact C cannot divide by it")
+    return np.asarray(product / divisor, object)
+
+
+def _rounded(
+    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], ratios: Sequence[Array],
+    names: Sequence[str], terms: Sequence[str], *, inside: bool, lines: Sequence[str] = (), lowest_power: int = 0,
+) -> Function:  # fmt: skip
+    """round(Σ ratio · term, the zero point inside or after) → code.
+
+    Args:
+        lowest_power: with it the term stands for term · 2^(exponent - 24), at least 2^lowest_power.
+    """
+    target = p["target"]
+    zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
+    shape = np.broadcast_shapes(*(r.shape for r in ratios))
+    spread = [np.broadcast_to(r, shape).reshape(-1) for r in ratios]
+    denominators = [
+        math.lcm(*(r.denominator for r in entry)) for entry in zip(*spread, strict=True)
+    ]
+    extra = 301 if lowest_power else 0
+    bits = max(
+        [
+            *(d.bit_length() + STEP_BITS - lowest_power for d in denominators),
+            *((abs(r) * d).numerator.bit_length() + VALUE_BITS + 3 + extra
+              for column in spread for r, d in zip(column, denominators, strict=True)),
+        ]
+    )  # fmt: skip
+    e.file.limbs = max(e.file.limbs, bits // 32 + 1)
+    found: list[Operand] = [*operands, *zeros]
+    arguments = []
+    for c_name, column in zip((*names, "denominator"), (*spread, None), strict=True):
+        values = [
+            d << -lowest_power if column is None else (column[i] * d).numerator
+            for i, d in enumerate(denominators)
+        ]
+        arguments.append(_big(e, c_name, values, shape, found))
+    *factors, denominator = arguments
+    add_product = e.file.use("add_product")
+    low, high = bounds(target.dtype)
+    before, after = (zero, "0") if inside else ("0", zero)
+    total = " + ".join(f"{n} * v" for n in names)
+    done = [
+        *lines,
+        f"uint32_t sum[LIMBS] = {{0}}; /* scaled = sum / denominator, sum = {total} */",
+        *(f"{add_product}(sum, {f}, {t});" for f, t in zip(factors, terms, strict=True)),
+    ]
+    if lowest_power:
+        done.append(f"{e.file.use('shift_left')}(sum, exponent + {-24 - lowest_power});")
+    code = f"{e.file.use('round_sum')}(sum, {denominator}, {before}, {after}, {low}, {high})"
+    words = "inside the rounded sum" if inside else "added after rounding"
+    done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
+    return e.function(name, ctype(target.dtype), found, done)
+
+
+def _big(
+    e: Emission, name: str, values: Sequence[int], shape: tuple[int, ...], operands: list[Operand]
+) -> str:
+    """Define whole numbers of LIMBS limbs; the C expression of the one for an element."""
+    table = e.file.names.new(name if len(values) == 1 else f"{name}s")
+    e.file.big.append((table, tuple(values)))
+    if len(values) == 1:
+        return table
+    operands.append(Operand("const uint32_t *", name, table, shape))
+    return name
+
+
+def definition(table: str, values: Sequence[int], limbs: int) -> str:
+    """The definition of such numbers, lowest limb first, in two's complement."""
+    rows = [", ".join(f"0x{(v >> 32 * i) & 0xFFFFFFFF:x}u" for i in range(limbs)) for v in values]
+    if len(rows) == 1:
+        return text.filled(f"static const uint32_t {table}[LIMBS] = {{", rows[0].split(", "), "};")
+    body = "\n".join(text.filled("    {", row.split(", "), "},") for row in rows)
+    return f"static const uint32_t {table}[{len(rows)}][LIMBS] = {{\n{body}\n}};"

@@ -1,0 +1,63 @@
+"""Which schemes are written in C, and by what: scheme's name → its primitives' emitters."""
+
+from collections.abc import Callable
+from typing import Any
+
+from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c.accumulation import centred, in_order, raw
+from qlab.c.emission import Family
+from qlab.errors import ExportError
+from qlab.schemes import Scheme, schemes
+
+_SPECIFICATION: dict[str, Callable[..., Any]] = {
+    "quantize": specification.quantize,
+    "dequantize": specification.dequantize,
+    "dynamic_quantize": dynamic.specification,
+    "add": specification.add,
+    "multiply": specification.multiply,
+    "accumulate": centred,
+    "requantize": specification.requantize,
+    "rescale": specification.rescale,
+    "contract": in_order,
+}
+FAMILIES = {
+    "exact": Family(
+        "float",
+        {
+            "quantize": exact.quantize,
+            "dequantize": exact.dequantize,
+            "add": exact.add,
+            "multiply": exact.multiply,
+            "accumulate": centred,
+            "requantize": exact.requantize,
+        },
+        keeps_reals=False,
+    ),
+    "float32": Family("float", _SPECIFICATION),
+    "float64": Family("double", _SPECIFICATION),
+    "ort_cpu": Family(
+        "float",
+        {
+            "quantize": ort_cpu.quantize,
+            "dequantize": ort_cpu.dequantize,
+            "dynamic_quantize": dynamic.ort_cpu,
+            "add": ort_cpu.add,
+            "multiply": ort_cpu.multiply,
+            "accumulate": raw,
+            "requantize": ort_cpu.requantize,
+            "rescale": ort_cpu.rescale,
+            "contract": sgemm.contract,
+        },
+    ),
+}
+
+
+def family(scheme: Scheme) -> Family:
+    """The emitters of a scheme. Raises ExportError where it has none: the name alone does not say how it rounds."""
+    found = FAMILIES.get(scheme.name)
+    usual = schemes().get(scheme.name)
+    if found is None or (scheme.name != "ort_cpu" and scheme != usual):
+        raise ExportError(
+            f"the scheme {scheme.name} is not written in C; {', '.join(FAMILIES)} are"
+        )
+    return found

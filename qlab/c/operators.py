@@ -1,0 +1,188 @@
+"""Which operators are written in C, and how: the loops around what a scheme makes of single elements."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from qlab.c.emission import Emission, Operand, indices, line, loops, position
+from qlab.c.products import convolution, matrix_product
+from qlab.errors import ExportError
+from qlab.trace import Index
+
+
+def elementwise(primitive: str) -> Callable[[Emission], list[str]]:
+    """An operator that is one primitive on each element, with broadcasting."""
+
+    def write(e: Emission) -> list[str]:
+        function = e.emit(primitive)
+        shape = e.shape()
+        out = e.output()
+        operands, variables = flattened(function.operands, shape)
+        if variables is not None:
+            function = type(function)(function.name, function.kind, operands)
+            shape = (int(np.prod(shape)),)
+        else:
+            variables = indices(shape)
+        value = function.call(shape, variables)
+        cast = "(float)" if out.kind == "float" and function.kind == "double" else ""
+        body = f"{out.array}[{position(shape, shape, variables)}] = {cast}{value};"
+        return loops(shape, variables, [body])
+
+    return write
+
+
+def flattened(
+    operands: tuple[Operand, ...], shape: Index
+) -> tuple[tuple[Operand, ...], list[str] | None]:
+    """The operands with one axis only, and its variable; None where broadcasting needs all axes."""
+    size = int(np.prod(shape))
+    if not all(o.shape == shape or np.prod(o.shape, dtype=int) == 1 for o in operands):
+        return operands, None
+    flat = tuple(
+        Operand(o.kind, o.name, o.array, (size,) if np.prod(o.shape, dtype=int) > 1 else ())
+        for o in operands
+    )
+    return flat, ["0" if size == 1 else "i"]
+
+
+def of_reals(expression: str) -> Callable[[Emission], list[str]]:
+    """Add or Mul of reals: ``expression`` over ``{0}`` and ``{1}``."""
+
+    def write(e: Emission) -> list[str]:
+        _only_reals(e, "A")
+        a, b, shape, out = e.data("A"), e.data("B"), e.shape(), e.output()
+        variables = indices(shape)
+        real = e.file.real
+        value = expression.format(
+            f"({real}){a.at(shape, variables)}", f"({real}){b.at(shape, variables)}"
+        )
+        place = position(shape, shape, variables)
+        cast = "(float)" if out.kind != real else ""
+        return loops(shape, variables, [f"{out.array}[{place}] = {cast}({value});"])
+
+    return write
+
+
+def relu(e: Emission) -> list[str]:
+    """max(0, X); NaN and -0.0 stay."""
+    x, shape, out = e.data("X"), e.shape(), e.output()
+    size = int(np.prod(shape))
+    (x,), variables = flattened((x,), shape)
+    assert variables is not None
+    place = x.at((size,), variables)
+    body = [
+        line(x.kind, "X_i", place),
+        f"{out.array}[{variables[0]}] = X_i < 0 ? 0 : X_i; /* max(0, X) */",
+    ]
+    return loops((size,), variables, body)
+
+
+def clip(e: Emission) -> list[str]:
+    """min(max(input, min), max) of reals; a limit that is absent limits to what is finite."""
+    _only_reals(e, "input")
+    for name in ("min", "max"):
+        if e.tensor(name) and e.graph.producer(e.tensor(name)) is not None:
+            raise ExportError(f"Clip's {name} is computed by a node; in C it must be constant")
+    x, shape, out = e.data("input"), e.shape(), e.output()
+    (x,), variables = flattened((x,), shape)
+    assert variables is not None
+    limits = []
+    for name, absent in (("min", -np.finfo(np.float32).max), ("max", np.finfo(np.float32).max)):
+        given = e.trace.tensors[e.tensor(name)] if e.tensor(name) else None
+        value = np.asarray(
+            e.node.attributes.get(name, absent) if given is None else given, np.float32
+        )
+        limits.append(e.file.scalar(name, value, e.file.real))
+    low, high = limits
+    real = e.file.real
+    cast = "(float)" if out.kind != real else ""
+    body = [
+        line(real, "given", x.at(shape, variables)),
+        line(real, "above", f"given < {low} ? {low} : given", "max(input, min)"),
+        f"{out.array}[{variables[0]}] = {cast}(above > {high} ? {high} : above); /* min(..., max) */",
+    ]
+    return loops((int(np.prod(shape)),), variables, body)
+
+
+def moving(name: str, permuted: bool = False) -> Callable[[Emission], list[str]]:
+    """An operator that moves values and changes none: by index, or all in order."""
+
+    def write(e: Emission) -> list[str]:
+        data, shape, out = e.data(name), e.shape(), e.output()
+        variables = indices(shape)
+        source = position(shape, shape, variables)
+        if permuted:
+            axes = e.node.attributes.get("perm", tuple(reversed(range(len(shape)))))
+            back = [variables[list(axes).index(axis)] for axis in range(len(shape))]
+            source = position(data.shape, data.shape, back)
+        elif len(shape) != 1:
+            size = int(np.prod(shape))
+            variables, shape = ["0" if size == 1 else "i"], (size,)
+            source = variables[0]
+        cast = "(float)" if out.kind == "float" and data.kind == "double" else ""
+        body = f"{out.array}[{position(shape, shape, variables)}] = {cast}{data.array}[{source}];"
+        return loops(shape, variables, [body])
+
+    return write
+
+
+def dynamic_quantize(e: Emission) -> list[str]:
+    """DynamicQuantizeLinear: the scheme writes the function on single elements and what stands before its loop."""
+    lines, function = e.emit("dynamic_quantize")
+    shape = e.shape()
+    size = int(np.prod(shape))
+    out = e.output()
+    operands, variables = flattened(function.operands, shape)
+    assert variables is not None
+    value = type(function)(function.name, function.kind, operands).call(
+        (size,), variables, y_scale="scale", y_zero_point="zero_point"
+    )
+    return [*lines, *loops((size,), variables, [f"{out.array}[{variables[0]}] = {value};"])]
+
+
+def _only_reals(e: Emission, name: str) -> None:
+    if e.data(name).kind not in ("float", "double"):
+        raise ExportError(f"{e.node.op_type} of codes is not written in C; of reals it is")
+
+
+_MICROSOFT = "com.microsoft"
+OPERATORS: dict[tuple[str, str], Callable[[Emission], list[str]]] = {
+    (_MICROSOFT, "QLinearAdd"): elementwise("add"),
+    (_MICROSOFT, "QLinearMul"): elementwise("multiply"),
+    ("", "QuantizeLinear"): elementwise("quantize"),
+    (_MICROSOFT, "QuantizeLinear"): elementwise("quantize"),
+    ("", "DequantizeLinear"): elementwise("dequantize"),
+    (_MICROSOFT, "DequantizeLinear"): elementwise("dequantize"),
+    ("", "DynamicQuantizeLinear"): dynamic_quantize,
+    ("", "QLinearMatMul"): matrix_product,
+    ("", "MatMulInteger"): matrix_product,
+    (_MICROSOFT, "QGemm"): matrix_product,
+    ("", "QLinearConv"): convolution,
+    (_MICROSOFT, "QLinearConv"): convolution,
+    ("", "ConvInteger"): convolution,
+    ("", "MatMul"): matrix_product,
+    ("", "Gemm"): matrix_product,
+    ("", "Conv"): convolution,
+    ("", "Add"): of_reals("{0} + {1}"),
+    ("", "Mul"): of_reals("{0} * {1}"),
+    ("", "Relu"): relu,
+    ("", "Clip"): clip,
+    ("", "Identity"): moving("input"),
+    ("", "Reshape"): moving("data"),
+    ("", "Flatten"): moving("input"),
+    ("", "Transpose"): moving("data", permuted=True),
+}
+DATA = {
+    "QLinearConv": ("x", "w", "B"),
+    "QGemm": ("A", "B", "C"),
+    "MatMulIntegerToFloat": ("A", "B", "bias"),
+    "Gemm": ("A", "B", "C"),
+    "Conv": ("X", "W", "B"),
+}
+"""Inputs that are data; of an operator that is not here, those named in ``_ANY``. All others are constants of the file."""
+_ANY = ("A", "B", "a", "b", "x", "w", "X", "W", "input", "data")
+
+
+def data_inputs(op_type: str) -> tuple[str, ...]:
+    """The schema's names of an operator's inputs that are data."""
+    return DATA.get(op_type, _ANY)

@@ -1,0 +1,235 @@
+"""A case as one C99 file that computes what a scheme's trace has, and checks itself."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+import qlab
+from qlab.c import text
+from qlab.c.checks import elements, runs
+from qlab.c.emission import Emission, File
+from qlab.c.exact import definition
+from qlab.c.families import family
+from qlab.c.helpers import HELPERS
+from qlab.c.mains import main_function
+from qlab.c.operators import OPERATORS, data_inputs
+from qlab.c.recorder import record
+from qlab.case import Case
+from qlab.errors import ExportError
+from qlab.graph import Graph
+from qlab.ops import operators
+from qlab.qtypes import is_float
+from qlab.schemes import Scheme
+from qlab.trace import Index, Trace
+
+COMPILE = "cc -std=c99 -O2 -ffp-contract=off -Wall -Wextra -Werror -pedantic"
+INCLUDES = """\
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
+#error "a float must be computed in float (FLT_EVAL_METHOD 0): on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+#ifdef __FAST_MATH__
+#error "-ffast-math changes results: compile without it"
+#endif
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter of the file's function: its C name and type, the graph's tensor, and whether it is written."""
+
+    name: str
+    kind: str
+    tensor: str
+    shape: Index
+    output: bool
+
+    @property
+    def declaration(self) -> str:
+        """``const int8_t *A``."""
+        return f"{'' if self.output else 'const '}{self.kind} *{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """The file and what to call in it. ``fixed``: inputs of the graph that are constants of the file."""
+
+    source: str
+    function: str
+    parameters: tuple[Parameter, ...]
+    fixed: tuple[str, ...]
+
+
+def c_source(case: Case, scheme: Scheme) -> str:
+    """A C99 file that computes the same codes as the trace, with a ``main`` that checks it.
+
+    Raises:
+        TraceError: the scheme cannot compute the case.
+        ExportError: an operator, scheme or type that is not written in C; one line says which.
+    """
+    return c_program(case, scheme).source
+
+
+def c_program(case: Case, scheme: Scheme) -> Program:
+    """`c_source` with the name and the parameters of its function."""
+    file = File(scheme, family(scheme))
+    given, fixed = _with_fixed_parameters(case)
+    for node in given.graph.nodes:
+        if (node.domain, node.op_type) not in OPERATORS:
+            known = ", ".join(sorted({name for _, name in OPERATORS}))
+            raise ExportError(f"{node.qualified_name} is not written in C; {known} are")
+    trace, primitives = record(given, scheme)
+    _refuse(given.graph, trace, file)
+    emitted = []
+    for node, called in zip(given.graph.nodes, primitives, strict=True):
+        operator = operators()[node.domain, node.op_type]
+        e = Emission(file, given.graph, node, operator, called, trace)
+        emitted.append((e, OPERATORS[node.domain, node.op_type](e)))
+    single = len(emitted) == 1
+    functions, function, parameters = (_one if single else _several)(file, given.graph, emitted)
+    tested = elements(given, scheme) if single and len(emitted[0][0].functions) == 1 else None
+    element = emitted[0][0].functions[0] if tested else None
+    if element is not None and any(o.name not in emitted[0][0].pointers for o in element.operands):
+        tested = element = None
+    pointers = emitted[0][0].pointers if single else {}
+    inputs = [pointers[o.name][1] for o in element.operands] if element else []
+    checks = runs(given, scheme, trace)
+    main = main_function(
+        file, function, parameters, checks, tested, element.name if element else "", inputs
+    )
+    header = _header(case, given, scheme, function, parameters, fixed, len(checks), tested)
+    limbs = [f"#define LIMBS {file.limbs}"] if file.big else []
+    big = [definition(name, values, file.limbs) for name, values in file.big]
+    helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
+    parts = [header, INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions, main]
+    return Program("\n\n".join(parts) + "\n", function, parameters, fixed)
+
+
+def _one(
+    file: File, graph: Graph, emitted: Sequence[tuple[Emission, list[str]]]
+) -> tuple[list[str], str, tuple[Parameter, ...]]:
+    """The only node's function, with the schema's names."""
+    e, body = emitted[0]
+    name = file.names.new(f"qlab_{e.node.op_type.lower()}")
+    parameters = tuple(
+        Parameter(n, kind, tensor, e.trace.tensors[tensor].shape, output)
+        for output, pointers in ((False, e.pointers), (True, e.outputs))
+        for n, (kind, tensor) in pointers.items()
+    )
+    return [_function("void", name, [p.declaration for p in parameters], body)], name, parameters
+
+
+def _several(
+    file: File, graph: Graph, emitted: Sequence[tuple[Emission, list[str]]]
+) -> tuple[list[str], str, tuple[Parameter, ...]]:
+    """A function for each node, and one that calls them in order over static buffers."""
+    tensors = emitted[0][0].trace.tensors
+    fed = [
+        n for n in graph.inputs if any(n == t for e, _ in emitted for _, t in e.pointers.values())
+    ]
+    names = {name: file.names.new(f"t_{name}") for name in (*fed, *graph.outputs)}
+    kinds: dict[str, str] = {}
+    functions, calls, buffers = [], [], []
+    for e, body in emitted:
+        kinds |= {t: kind for kind, t in (*e.pointers.values(), *e.outputs.values())}
+        for kind, tensor in e.outputs.values():
+            if tensor not in names:
+                names[tensor] = file.names.new(f"t_{tensor}")
+                size = max(int(np.prod(tensors[tensor].shape)), 1)
+                buffers.append(f"static {kind} {names[tensor]}[{size}];")
+        name = file.names.new(e.node.op_type.lower())
+        declared = [f"const {kind} *{n}" for n, (kind, _) in e.pointers.items()]
+        declared += [f"{kind} *{n}" for n, (kind, _) in e.outputs.items()]
+        functions.append(_function("static void", name, declared, body))
+        given = [names[t] for _, t in (*e.pointers.values(), *e.outputs.values())]
+        calls.append(f"    {name}({', '.join(given)});")
+    for name in graph.outputs:
+        if name in graph.inputs or name in graph.constants:
+            raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
+        if graph.consumers(name) and kinds[name] == "double":
+            raise ExportError(
+                f"{name!r} is an output and is read by a node too; in float64 only one of both is written in C"
+            )
+    parameters = tuple(
+        Parameter(names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)
+        for n in (*fed, *graph.outputs)
+    )
+    function = file.names.new("qlab_graph")
+    body = [f"    {b}" for b in buffers] + calls
+    functions.append(_function("void", function, [p.declaration for p in parameters], body))
+    return functions, function, parameters
+
+
+def _function(kind: str, name: str, parameters: Sequence[str], body: Sequence[str]) -> str:
+    head = text.filled(f"{kind} {name}(", parameters or ["void"], ")")
+    return "\n".join([head, "{", *body, "}"])
+
+
+def _with_fixed_parameters(case: Case) -> tuple[Case, tuple[str, ...]]:
+    """Inputs that are no data (scales, zero points, shapes) become constants with the case's values."""
+    graph, data = case.graph, set()
+    for node in graph.nodes:
+        found = operators().get((node.domain, node.op_type))
+        if found is not None:
+            roles = zip(found.inputs, node.inputs, strict=False)
+            data |= {tensor for role, tensor in roles if role in data_inputs(node.op_type)}
+    fixed = tuple(n for n in graph.inputs if n not in data)
+    constants = {**graph.constants, **{n: case.inputs[n] for n in fixed}}
+    left = tuple(n for n in graph.inputs if n not in fixed)
+    changed = dataclasses.replace(graph, constants=constants, inputs=left)
+    return dataclasses.replace(case, graph=changed, inputs={n: case.inputs[n] for n in left}), fixed
+
+
+def _refuse(graph: Graph, trace: Trace, file: File) -> None:
+    """Raises ExportError for what no operator can be written with."""
+    for node in graph.nodes:
+        for name in node.outputs:
+            value = trace.tensors.get(name)
+            if value is None:
+                continue
+            if value.size == 0:
+                raise ExportError(f"{name!r} has no elements: there is nothing to compute in C")
+            real = value.dtype == object or is_float(value.dtype)
+            if real and graph.consumers(name) and not file.family.keeps_reals:
+                raise ExportError(
+                    f"{name!r} is a rational number between two nodes in {file.scheme.name}, which C has no type for; "
+                    "take the case in its fused form, or float64"
+                )
+
+
+def _header(
+    case: Case, given: Case, scheme: Scheme, function: str, parameters: Sequence[Parameter],
+    fixed: Sequence[str], checks: int, tested: object,
+) -> str:  # fmt: skip
+    names = ", ".join(node.qualified_name for node in given.graph.nodes)
+    of_cpu = f" ({scheme.cpu})" if scheme.cpu else ""
+    shapes = "; ".join(
+        f"{p.name} {'out' if p.output else 'in'}, {p.kind}, shape {list(p.shape)}"
+        for p in parameters
+    )
+    own = f"the case's inputs and {checks - 1} further ones" if checks > 1 else "the case's inputs"
+    pairs = f", then {len(tested.expected):,} single elements" if tested else ""  # type: ignore[attr-defined]
+    lines = [
+        f"{names} as {scheme.name}{of_cpu} computes it, code for code.",
+        f"{function}: {shapes}.",
+        f"Case: {case.title}" if case.title else "",
+        f"Source of the case: {case.source}" if case.source else "",
+        f"Source of the arithmetic: {scheme.source}",
+        f"Constants here, inputs in the case: {', '.join(fixed)}." if fixed else "",
+        "",
+        f"Compile: {COMPILE} FILE.c -lm",
+        f"main computes {own}{pairs}, and counts what differs from the trace; exit status 1 if anything does.",
+        "With -DQLAB_NO_MAIN there is no main.",
+        f"Written by qlab {qlab.__version__}.",
+    ]
+    kept = [item for i, item in enumerate(lines) if item or i == 6]
+    return text.comment(*kept)
