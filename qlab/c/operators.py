@@ -10,7 +10,11 @@ from qlab.errors import ExportError
 from qlab.trace import Index
 
 
-def elementwise(primitive: str) -> Callable[[Emission], list[str]]:
+Writer = Callable[[Emission], list[str]]
+"""Writes the body of a node's function."""
+
+
+def elementwise(primitive: str) -> Writer:
     """An operator that is one primitive on each element, with broadcasting."""
 
     def write(e: Emission) -> list[str]:
@@ -45,7 +49,7 @@ def flattened(
     return flat, ["0" if size == 1 else "i"]
 
 
-def of_reals(expression: str) -> Callable[[Emission], list[str]]:
+def of_reals(expression: str) -> Writer:
     """Add or Mul of reals: ``expression`` over ``{0}`` and ``{1}``."""
 
     def write(e: Emission) -> list[str]:
@@ -104,7 +108,7 @@ def clip(e: Emission) -> list[str]:
     return loops((int(np.prod(shape)),), variables, body)
 
 
-def moving(name: str, permuted: bool = False) -> Callable[[Emission], list[str]]:
+def moving(name: str, permuted: bool = False) -> Writer:
     """An operator that moves values and changes none: by index, or all in order."""
 
     def write(e: Emission) -> list[str]:
@@ -146,7 +150,7 @@ def _only_reals(e: Emission, name: str) -> None:
 
 
 _MICROSOFT = "com.microsoft"
-OPERATORS: dict[tuple[str, str], Callable[[Emission], list[str]]] = {
+OPERATORS: dict[tuple[str, str], Writer] = {
     (_MICROSOFT, "QLinearAdd"): elementwise("add"),
     (_MICROSOFT, "QLinearMul"): elementwise("multiply"),
     ("", "QuantizeLinear"): elementwise("quantize"),
