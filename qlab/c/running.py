@@ -8,7 +8,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from qlab.c.program import COMPILE
+from qlab.c.program import COMPILE, c_source
+from qlab.case import Case
+from qlab.errors import ExportError, TraceError
+from qlab.schemes import Scheme
 
 COMPILERS = ("cc", "gcc", "clang")
 TAIL = 2000  # characters of output that are kept
@@ -76,3 +79,33 @@ def _run(command: Sequence[str], timeout: float) -> "subprocess.CompletedProcess
         timeout=timeout,
         check=False,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """A case in C, compiled and run; or why there is none.
+
+    Attributes:
+        name: of the file, ``qlinearadd.c``. source: "" where it is not written in C; ``why_not`` says why then.
+    """
+
+    name: str
+    source: str = ""
+    checked: Checked | None = None
+    why_not: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """``compiled and run: 0 of 4,121 codes differ from the trace``, or why there is no file."""
+        return self.checked.sentence if self.checked else f"not written: {self.why_not}"
+
+
+def written(case: Case, scheme: Scheme) -> Written:
+    """The C file of a case as a scheme computes it, compiled and run where there is a compiler."""
+    nodes = case.graph.nodes
+    name = f"{nodes[0].op_type.lower() if len(nodes) == 1 else 'graph'}.c"
+    try:
+        source = c_source(case, scheme)
+    except (ExportError, TraceError) as error:
+        return Written(name, why_not=str(error))
+    return Written(name, source, check(source))

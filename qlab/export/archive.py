@@ -7,8 +7,8 @@ import shlex
 import zipfile
 from pathlib import Path
 
-from qlab.c import Checked, c_source, check
-from qlab.errors import ExportError, TraceError
+from qlab.c import Written, written
+from qlab.errors import ExportError
 from qlab.export.issue_form import IssueLink, IssueText, issue_link
 from qlab.export.markdown import issue_texts
 from qlab.export.script import regression_test, reproducer_script, right_outputs
@@ -43,7 +43,7 @@ class Export:
         issue: the whole report. link: the form filled with as much of it as an address holds.
         verification: None where there is no script; ``no_script`` then says why.
         agrees: the script came to the same answer as the report.
-        c_name: the file in C; "" where there is none, and ``no_c`` says why. c_checked: what running it gave.
+        in_c: the case in C, as ort_cpu has it.
     """
 
     files: dict[str, bytes]
@@ -53,14 +53,7 @@ class Export:
     verification: Verification | None
     no_script: str = ""
     agrees: bool = True
-    c_name: str = ""
-    no_c: str = ""
-    c_checked: Checked | None = None
-
-    @property
-    def c_sentence(self) -> str:
-        """``compiled and run: 0 of 4,121 codes differ from the trace``, or why there is no file in C."""
-        return self.c_checked.sentence if self.c_checked else f"is not there: {self.no_c}"
+    in_c: Written | None = None
 
     @property
     def sentence(self) -> str:
@@ -95,9 +88,9 @@ def export(report: Report, times: int = 3) -> Export:
         )
     except ExportError as error:
         no_script = str(error)
-    c_name, c_text, no_c = _in_c(report)
-    if c_name:
-        scripts[c_name] = c_text
+    in_c = _in_c(report)
+    if in_c.source:
+        scripts[in_c.name] = in_c.source
     issues = issue_texts(report, verification)
     issue, link = issues["whole"], issue_link(*issues.values())
     texts = {
@@ -105,37 +98,23 @@ def export(report: Report, times: int = 3) -> Export:
         "report.md": issue.markdown,
         "case.json": case_to_json(case),
         "results.json": json.dumps(report_to_json(report), ensure_ascii=False, indent=1) + "\n",
-        "README.txt": _readme(report, issue, SCRIPT in scripts, c_name),
+        "README.txt": _readme(report, issue, SCRIPT in scripts, in_c.name if in_c.source else ""),
     }
     wrong = report.exit_status != 0
     right = dataclasses.replace(case, expected=right_outputs(report))
     files = {name: text.encode() for name, text in texts.items()} | folder_files(right)
     agrees = verification is None or not verification.ok or verification.reproduced == wrong
-    checked = check(c_text) if c_name else None
-    return Export(
-        files,
-        script_command(report),
-        issue,
-        link,
-        verification,
-        no_script,
-        agrees,
-        c_name,
-        no_c,
-        checked,
-    )
+    command = script_command(report)
+    return Export(files, command, issue, link, verification, no_script, agrees, in_c)
 
 
-def _in_c(report: Report) -> tuple[str, str, str]:
-    """ort_cpu of the CPU that ran, in C: the file's name and text, or why there is none."""
-    ran = next((run for run in report.ort_runs if run.cpu), None)
-    scheme = OrtCpu(ran.cpu, version=ran.version) if ran else OrtCpu()
-    nodes = report.case.graph.nodes
-    try:
-        text = c_source(report.case, scheme)
-    except (ExportError, TraceError) as error:
-        return "", "", str(error)
-    return f"{nodes[0].op_type.lower() if len(nodes) == 1 else 'graph'}.c", text, ""
+def _in_c(report: Report) -> Written:
+    """As ort_cpu has the graph that ran last, on the CPU and the release that ran it."""
+    ran = next((run for run in reversed(report.ort_runs) if run.cpu), None)
+    if ran is None:
+        return written(report.case, OrtCpu())
+    case = dataclasses.replace(report.case, graph=ran.graph or report.case.graph)
+    return written(case, OrtCpu(ran.cpu, version=ran.version))
 
 
 def _readme(report: Report, issue: IssueText, with_script: bool, c_name: str) -> str:

@@ -25,6 +25,8 @@ __all__ = [
     "Target",
 ]
 
+SHOWN = 6  # labels in a message
+
 
 @runtime_checkable
 class Scheme(Protocol):
@@ -165,6 +167,17 @@ def _variants_of(name: str) -> dict[str, Scheme]:
     module = importlib.import_module(f"{__name__}.{name}")
     listed: dict[str, Scheme] = module.VARIANTS
     return listed
+
+
+def variant(label: str) -> Scheme:
+    """A scheme by its label or, with the default parameters, by its name. Raises TraceError for an unknown one."""
+    found = {**schemes(), **variants()}.get(label)
+    if found is None:
+        near = [repr(known) for known in variants() if label.lower() in known] if label else []
+        words = ", ".join(near[:SHOWN]) + (", …" if near[SHOWN:] else "")
+        also = f"; with that in the label: {words}" if near else ""
+        raise TraceError(f"unknown scheme {label!r}; there are {', '.join(schemes())}{also}")
+    return found
 
 
 def scheme(name: str) -> Scheme:

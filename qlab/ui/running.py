@@ -8,10 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import streamlit as st
 
 from qlab import history, recorded
+from qlab.c import Written, written
 from qlab.case import Case
 from qlab.export.archive import Export, export
 from qlab.qtypes import dtype_name
 from qlab.report import Report
+from qlab.schemes import variant
 from qlab.session import run
 from qlab.ui.matrix_job import JOB, MatrixJob
 from qlab.views.address import Settings
@@ -63,6 +65,12 @@ def with_elsewhere(report: Report) -> Report:
 def export_key(key: str, report: Report) -> str:
     """The report's key, with what it says of other releases."""
     return f"{key} {hash(report.elsewhere)}"
+
+
+@st.cache_resource(max_entries=64, show_spinner="Writing, compiling and running …")
+def in_c(key: str, label: str, _case: Case) -> Written:
+    """A case in C as the scheme of a label has it. ``key`` names the case."""
+    return written(_case, variant(label))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -6,8 +6,10 @@ import streamlit as st
 
 from qlab.export.archive import SCRIPT, TEST, Export
 from qlab.formats.case_json import case_to_json
-from qlab.report import Report
+from qlab.report import Report, run_label
+from qlab.schemes import variants
 from qlab.ui import parts
+from qlab.ui.running import in_c
 from qlab.views.markup import text
 
 SHOWN = ("Script", "Regression test", "C", "Report", "Case JSON", "ONNX")
@@ -31,7 +33,7 @@ def reproduce(report: Report, made: tuple[Export, bytes] | None) -> None:
     elif shown == "Report":
         _report(made[0])
     elif shown == "C":
-        _c(made[0])
+        _c(report, made[0])
     elif shown == "ONNX":
         _model(*made)
     else:
@@ -51,11 +53,19 @@ def _command(export: Export) -> None:
     )
 
 
-def _c(export: Export) -> None:
-    """The same arithmetic in C99, after it was compiled and run where there is a compiler."""
-    st.html(f'<p class="q-hint">How to write it, as ort_cpu has it: {text(export.c_sentence)}.</p>')
-    if export.c_name:
-        _file(export.c_name, export.files[export.c_name].decode())
+def _c(report: Report, export: Export) -> None:
+    """How to write it, as any scheme has it; after it was compiled and run where there is a compiler."""
+    ran = next((run for run in reversed(report.ort_runs) if run.cpu), None)
+    usual = f"{run_label(ran)}, the graph that ran" if ran else "ort_cpu"
+    chosen = st.selectbox("Arithmetic", (usual, *variants()), key="c_scheme", width=420)
+    made = export.in_c if chosen == usual else in_c(case_to_json(report.case), chosen, report.case)
+    if made is None:
+        return
+    st.html(
+        f'<p class="q-hint" role="status">{text(made.sentence[:1].upper() + made.sentence[1:])}.</p>'
+    )
+    if made.source:
+        _file(made.name, made.source)
 
 
 def _report(export: Export) -> None:

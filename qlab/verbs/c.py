@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qlab.errors import ExportError
+from qlab.verbs import CASE
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
@@ -29,12 +30,24 @@ def add_to(verbs: Any) -> None:
     verb.add_argument(
         "case",
         metavar="CASE",
-        help="a gallery name, a JSON file, an ONNX test-case folder or its .zip, or a link",
+        help=CASE,
     )
     verb.add_argument(
-        "--scheme", default="ort_cpu", metavar="NAME", help="whose arithmetic; ort_cpu"
+        "--scheme",
+        default="ort_cpu",
+        metavar="LABEL",
+        help="whose arithmetic: exact, float32, 'tflite (single rounding)' … (an unknown one lists all); ort_cpu",
     )
     verb.add_argument("--cpu", choices=CPUS, help="of ort_cpu: the CPU's class; else this one's")
+    verb.add_argument(
+        "--runtime",
+        metavar="VERSION",
+        default="",
+        help="of ort_cpu: the release; else the newest known",
+    )
+    verb.add_argument(
+        "--fused", action="store_true", help="of a QDQ group: the operator that takes its place"
+    )
     verb.add_argument(
         "--out",
         metavar="FILE",
@@ -46,8 +59,17 @@ def add_to(verbs: Any) -> None:
 def _c(options: argparse.Namespace) -> int:
     from qlab.c import c_source, check
     from qlab.formats.load import load_case
+    from qlab.forms import to_qoperator
 
-    source = c_source(load_case(options.case), _scheme(options.scheme, options.cpu))
+    case = load_case(options.case)
+    if options.fused:
+        fused = to_qoperator(case)
+        if fused is None:
+            raise ExportError(
+                "--fused: the case is no QDQ group that one operator takes the place of"
+            )
+        case = fused
+    source = c_source(case, _scheme(options.scheme, options.cpu, options.runtime))
     if not options.out:
         print(source, end="")
         return 0
@@ -65,16 +87,19 @@ def _c(options: argparse.Namespace) -> int:
     return 0
 
 
-def _scheme(name: str, cpu: str | None) -> "Scheme":
-    from qlab.schemes import scheme
+def _scheme(label: str, cpu: str | None, version: str) -> "Scheme":
+    from qlab.runtimes.versions import checked
+    from qlab.schemes import variant
     from qlab.schemes.ort_cpu import OrtCpu
 
-    if name != "ort_cpu":
-        if cpu:
-            raise ExportError(f"--cpu {cpu} is for ort_cpu; {name} is the same on every CPU")
-        return scheme(name)
+    if label != "ort_cpu":
+        if cpu or version:
+            raise ExportError(
+                f"--cpu and --runtime are for ort_cpu; {label} is one arithmetic on every CPU and release"
+            )
+        return variant(label)
     if not cpu:
         from qlab.engines.cpu import cpu_class
 
         cpu = cpu_class() or "avx2"
-    return OrtCpu(cpu)
+    return OrtCpu(cpu, version=checked(version) if version else "")

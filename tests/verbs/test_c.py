@@ -1,0 +1,63 @@
+"""``python -m qlab c``: writes, compiles and runs; refuses in one line."""
+
+import pytest
+
+from qlab.__main__ import main
+from tests.c.compiled import needs_compiler
+
+
+def test_prints_the_file(capsys):
+    assert main(["c", "qlinearadd-off-by-one", "--cpu", "avx2"]) == 0
+    source = capsys.readouterr().out
+    assert "void qlab_qlinearadd(const int8_t *A, const int8_t *B, int8_t *C)" in source
+    assert source.isascii()
+    assert max(map(len, source.splitlines())) < 200
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--scheme", "exact"],
+        ["--scheme", "float32"],
+        ["--scheme", "ort_cpu", "--cpu", "arm64"],
+        ["--runtime", "1.31.0"],
+    ],
+)
+def test_writes_compiles_and_runs(options, tmp_path, capsys):
+    out = tmp_path / "add.c"
+    assert main(["c", "qlinearadd-off-by-one", *options, "--out", str(out)]) == 0
+    assert capsys.readouterr().out.endswith("codes differ from the trace\n")
+    assert "LIMBS" in out.read_text() or options[1] != "exact"
+
+
+@needs_compiler
+def test_a_group_or_the_operator_in_its_place(tmp_path, capsys):
+    out = tmp_path / "conv.c"
+    for options, words in ([], "qlab_graph"), (["--fused"], "qlab_qlinearconv"):
+        assert main(["c", "qdq-conv-int8-rewritten", *options, "--out", str(out)]) == 0
+        assert words in out.read_text()
+        assert ": compiled and run: 0 of " in capsys.readouterr().out
+
+
+def test_without_a_compiler_it_says_so(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("qlab.c.running.compiler", lambda: "")
+    assert main(["c", "qlinearadd-off-by-one", "--out", str(tmp_path / "a.c")]) == 0
+    assert "not compiled and run: no C compiler" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--scheme", "half"], "unknown scheme 'half'; there are exact, float64"),
+        (["--scheme", "exact", "--cpu", "sse"], "--cpu and --runtime are for ort_cpu"),
+        (["--runtime", "1.x"], "1.x"),
+        (["--fused"], "is no QDQ group that one operator takes the place of"),
+        (["--out", "/nowhere/at/all.c"], "cannot be written"),
+    ],
+)
+def test_wrong_arguments_get_one_line(options, words, capsys):
+    assert main(["c", "qlinearadd-off-by-one", *options]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
