@@ -155,7 +155,8 @@ def _command(state: Explored, found: Identification, *, everything: bool) -> Non
         words.append("--all-codes")
     if found.tensor != found.case.graph.outputs[0]:
         words += ["--tensor", found.tensor]
-    st.code(f"$ {shlex.join(words)}", language=None)
+    commands = [shlex.join(words), views.c_command(found, words[4])]
+    st.code("\n".join(f"$ {command}" for command in commands if command), language=None)
 
 
 def _ranking(state: Explored, found: Identification) -> None:

@@ -77,7 +77,7 @@ def _identify(options: argparse.Namespace) -> int:
         from qlab.__main__ import say
         from qlab.views.identify import identification_text
 
-        say(identification_text(found))
+        say(identification_text(found, options.case))
     if options.save and found.separation is not None:
         try:
             with open(options.save, "w", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 """What identify found, in sentences, as text for the terminal and as data for the page."""
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -130,8 +131,17 @@ def nodes_at_first(found: Identification) -> tuple[ElementNode, ...]:
     )
 
 
-def identification_text(found: Identification) -> str:
-    """Everything for the terminal."""
+def c_command(found: Identification, case: str) -> str:
+    """The command that writes the first arithmetic that explains it in C; "" where none does. ``case`` names it."""
+    if not found.explaining:
+        return ""
+    label, of_fused, _ = found.explaining[0].label.partition(" of the fused form")
+    fused = ["--fused"] if of_fused else []
+    return shlex.join(["python", "-m", "qlab", "c", case, "--scheme", label, *fused])
+
+
+def identification_text(found: Identification, case: str = "CASE") -> str:
+    """Everything for the terminal. ``case``: what the person called it."""
     lines = [headline(found)]
     separation = found.separation
     sentence = separation_sentence(found)
@@ -155,6 +165,8 @@ def identification_text(found: Identification) -> str:
         best = found.best
         assert best is not None
         lines += ["", f"The first that {best.label} does not explain:", trace_text(nodes)]
+    if found.explaining:
+        lines += ["", f"In C: {c_command(found, case)}"]
     return "\n".join(lines)
 
 
