@@ -39,8 +39,9 @@ def predictions(case: Case, run: EngineRun, reference: Reference) -> tuple[Predi
     of = f"{run.version} {column.label}"
     found = []
     for cpu in CPUS:
+        wide = run.avx512 if cpu == run.cpu else None
         try:
-            traced = trace(run.graph, case.inputs, OrtCpu(cpu, version=run.version))
+            traced = trace(run.graph, case.inputs, OrtCpu(cpu, version=run.version, avx512=wide))
         except TraceError:
             continue  # some kernels are modelled for some CPUs only
         if any(node.opaque for node in traced.nodes):

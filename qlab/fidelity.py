@@ -122,7 +122,9 @@ def _count(row: Row, where: str, case: Case, run: EngineRun) -> None:
     sizes = sum(value.size for value in run.outputs.values())
     graph = run.graph or case.graph
     try:
-        predicted = trace(graph, case.inputs, OrtCpu(run.cpu, version=run.version))
+        predicted = trace(
+            graph, case.inputs, OrtCpu(run.cpu, version=run.version, avx512=run.avx512)
+        )
     except TraceError as error:
         row.unmodelled += sizes
         row.first = row.first or f"{where}: {error}"

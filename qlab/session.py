@@ -58,8 +58,7 @@ def run(
         for level in levels
     ]
     engine_runs.append(run_reference(case))
-    release = next((r.version for r in engine_runs[:-1] if r.version), "")
-    traces = _Traces(case, next((r.cpu for r in engine_runs if r.cpu), "avx2"), release)
+    traces = _Traces(case, engine_runs)
     # Where no run gave an output there is nothing that a prediction could be checked against: none is made.
     ran = any(r.status is RunStatus.OK for r in engine_runs[:-1])
     for name in DEFAULT:
@@ -95,15 +94,18 @@ def run(
 class _Traces:
     """The scheme runs of one case, as they are made; a graph that is the same is traced once."""
 
-    def __init__(self, case: Case, cpu: str, version: str) -> None:
+    def __init__(self, case: Case, engine_runs: Sequence[EngineRun]) -> None:
         self.case = case
-        self.cpu = cpu
-        self.version = version
+        ran = next((r for r in engine_runs if r.cpu), None)
+        self.cpu = ran.cpu if ran else "avx2"
+        self.avx512 = ran.avx512 if ran else None
+        self.version = ran.version if ran else ""
         self.runs: list[SchemeRun] = []
 
     def ort_cpu(self, cpu: str = "") -> OrtCpu:
         # session.x64quantprecision rewrites the graph, from ORT_ENABLE_EXTENDED on: the graph that ran shows it.
-        return OrtCpu(cpu or self.cpu, version=self.version)
+        wide = self.avx512 if cpu in ("", self.cpu) else None
+        return OrtCpu(cpu or self.cpu, version=self.version, avx512=wide)
 
     def get(self, scheme: str, graph: Graph | None, cpu: str = "") -> SchemeRun | None:
         """The run of a scheme on a graph of this form."""

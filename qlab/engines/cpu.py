@@ -32,7 +32,12 @@ ADD_FUSED = (-29, 51, 43, 43, -63, 17, -23, 57)
 ADD_UNFUSED = (-28, 52, 44, 44, -62, 18, -22, 58)
 ADD_FIXED_POINT = (-29, 51, 43, 43, -62, 18, -22, 58)
 
+# exp(-95) is 5.5e-42: the float32 Softmax gives 0 for it on registers of 256 bits (exp ends at -88.4), and on those
+# of 512 bits, whose VSCALEFPS reaches the smallest float32, what it is.
+SOFTMAX_X = (0.0, -95.0)
+
 _classes: dict[tuple[str, str], str] = {}
+_wide: dict[tuple[str, str], bool] = {}
 _classes_lock = threading.Lock()
 
 
@@ -51,6 +56,21 @@ def cpu_class(cpu: str = "this", version: str = "") -> str:
                 return ""
             _classes[cpu, version] = found
         return _classes[cpu, version]
+
+
+def has_avx512(cpu: str = "this", version: str = "") -> bool | None:
+    """True where ONNX Runtime's float32 Softmax runs on AVX-512, which no class of `cpu_class` tells.
+
+    A CPU with AVX-512 and no VNNI is of the class ``avx2``, one with AVX-VNNI and no AVX-512 of ``vnni``. None where
+    ONNX Runtime does not run. Probed once and remembered.
+    """
+    with _classes_lock:
+        if (cpu, version) not in _wide:
+            found = _probe(cpu, version, _softmax_probe())
+            if found is None:
+                return None
+            _wide[cpu, version] = bool(found[-1] > 0)
+        return _wide[cpu, version]
 
 
 def classify(product: Array | None, add: Array | None) -> str:
@@ -106,6 +126,12 @@ def _product_probe() -> tuple[Graph, Mapping[str, Array]]:
     node = Node("MatMulInteger", ("a", "b"), ("y",))
     inputs = {"a": np.full((1, 2), 255, np.uint8), "b": np.full((2, 1), 127, np.int8)}
     return Graph((node,), {}, ("a", "b"), ("y",), {"": 13}), inputs
+
+
+def _softmax_probe() -> tuple[Graph, Mapping[str, Array]]:
+    inputs = {"x": np.array(SOFTMAX_X, np.float32)}
+    node = Node("Softmax", ("x",), ("y",), attributes={"axis": 0})
+    return Graph((node,), {}, ("x",), ("y",), {"": 13}), inputs
 
 
 def _add_probe() -> tuple[Graph, Mapping[str, Array]]:

@@ -8,7 +8,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from qlab.case import Case
-from qlab.engines.cpu import cpu_class
+from qlab.engines.cpu import cpu_class, has_avx512
 from qlab.engines.pool import Answer, emulated_cpus, worker
 from qlab.engines.results import LEVELS, EngineRun, RunStatus, SessionConfig
 from qlab.errors import CaseError, QlabError
@@ -68,7 +68,11 @@ def run_ort(
     seconds = time.perf_counter() - started
     run = _result(case, config, answer, cast, notes)
     return dataclasses.replace(
-        run, cpu=cpu_class(cpu, version), emulated=cpu != "this", seconds=seconds
+        run,
+        cpu=cpu_class(cpu, version),
+        avx512=has_avx512(cpu, version),
+        emulated=cpu != "this",
+        seconds=seconds,
     )
 
 

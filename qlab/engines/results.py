@@ -48,6 +48,7 @@ class EngineRun:
         repeatable: False where two runs of the same session gave different outputs.
         passes: the optimizer passes that changed the graph, in their order, by ONNX Runtime's own log.
         cpu: the arithmetic class that the CPU shows: ``avx2``, ``sse``, ``vnni`` or ``arm64``.
+        avx512: whether the float32 Softmax ran on AVX-512; None where that is not known.
         emulated: True where that CPU is emulated by qemu-user.
         notes: what the engine had to change to run the case (opset converted, output cast).
         seconds: wall time of the request.
@@ -63,6 +64,7 @@ class EngineRun:
     repeatable: bool = True
     passes: tuple[str, ...] = ()
     cpu: str = ""
+    avx512: bool | None = None
     emulated: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

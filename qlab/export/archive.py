@@ -114,7 +114,7 @@ def _in_c(report: Report) -> Written:
     if ran is None:
         return written(report.case, OrtCpu())
     case = dataclasses.replace(report.case, graph=ran.graph or report.case.graph)
-    return written(case, OrtCpu(ran.cpu, version=ran.version))
+    return written(case, OrtCpu(ran.cpu, version=ran.version, avx512=ran.avx512))
 
 
 def _readme(report: Report, issue: IssueText, with_script: bool, c_name: str) -> str:

@@ -52,9 +52,7 @@ def softmax(scheme: "OrtCpu", q: Quantized, rows: Rows, target: Target) -> Steps
     powers = table[below + 255]
     note = "read from a table; scaled up, so that its sum fills the range of float32"
     yield Step("exponential", f"exp(below · {q.scale_name} + shift)", rows.join(powers), note=note)
-    total = powers[:, :1]
-    for k in range(1, rows.length):
-        total = f32(total + powers[:, k : k + 1])
+    total = _summed(powers)
     yield Step("total", "Σ exponential over the row, added one by one", rows.join(total))
     whole = f32(np.float32(1) / scheme.real(target.scale))
     note = "" if factor == whole else f"1 / {target.scale_name} is {whole}; its fraction is cut off"
@@ -74,6 +72,14 @@ def softmax(scheme: "OrtCpu", q: Quantized, rows: Rows, target: Target) -> Steps
     note = "overflows for short rows" if np.isinf(scaled).any() else ""
     yield Step("scaled", "f32(f32(exponential · factor) / total)", scaled, note=note, decides=True)
     return (yield from _before_double(scheme, scaled, target))
+
+
+def _summed(powers: Array) -> Array:
+    """(rows, D) → (rows, 1), in float32."""
+    total = powers[:, :1]
+    for k in range(1, powers.shape[1]):
+        total = f32(total + powers[:, k : k + 1])
+    return total
 
 
 def _table(x_scale: float, length: int, *, in_double: bool) -> Array:

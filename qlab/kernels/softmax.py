@@ -50,12 +50,12 @@ def softmax(scheme: "OrtCpu", x: Array, rows: Rows, tensor: str, dtype: str) -> 
         yield Step("output", "of no entries", values, tensor=tensor, dtype=dtype)
         return values
     split = rows.split(values)
-    lanes = 16 if scheme.avx512 else 4 if scheme.cpu == "sse" else 8
+    lanes = 16 if scheme.wide else 4 if scheme.cpu == "sse" else 8
     maximum = f32(np.maximum(split.max(axis=1, keepdims=True), LOWEST))
     yield Step("maximum", "max(x) of the row", rows.join(maximum))
     shifted = f32(split - maximum)
     yield Step("shifted", "f32(x - maximum)", rows.join(shifted))
-    powers = exponential(shifted, scheme.cpu, avx512=scheme.avx512)
+    powers = exponential(shifted, scheme.cpu, avx512=scheme.wide)
     yield Step("exponential", "2^m · polynomial(shifted - m · ln 2)", rows.join(powers))
     total = summed(powers, lanes, scheme.cpu)
     note = f"added in float32 as {lanes} sums, of every {lanes}th entry each"

@@ -52,11 +52,14 @@ class OrtCpu:
         version: the release, ``1.28.0``; "" is the newest that was measured, 1.32.0. QLinearSoftmax changed with it
             (`qlab.kernels.qlinearsoftmax` has where), the halves of nearest Resize (`qlab.kernels.resize`) and
             QuantizeLinear (`qlab.kernels.quantize_int32`, `qlab.kernels.float8`).
+        avx512: the float32 Softmax runs on AVX-512; None is as CPUs of the class have it mostly: ``vnni`` with,
+            ``avx2`` without. Others exist (AVX-VNNI without AVX-512; AVX-512 without VNNI).
     """
 
     cpu: str = "avx2"
     x64quantprecision: bool = False
     version: str = ""
+    avx512: bool | None = None
     name: str = "ort_cpu"
     source: str = (
         "onnxruntime 1.32.0: core/mlas/lib/{quantize,qgemm,qlmul,qladd}.cpp, intrinsics/avx2/qladd_avx2.cpp, "
@@ -73,9 +76,11 @@ class OrtCpu:
         return FLOAT32.real(values)
 
     @property
-    def avx512(self) -> bool:
-        """Softmax in float32 runs on registers of 512 bits."""
-        return self.cpu == "vnni"
+    def wide(self) -> bool:
+        """The float32 Softmax runs on registers of 512 bits."""
+        if self.cpu not in ("avx2", "vnni"):
+            return False
+        return self.cpu == "vnni" if self.avx512 is None else self.avx512
 
     def before(self, release: tuple[int, int]) -> bool:
         """True for a release older than this one, ``(1, 29)``."""
@@ -307,7 +312,11 @@ class OrtCpu:
         *,
         accuracy_level: int,
     ) -> Steps:
-        """MatMulNBits."""
+        """MatMulNBits. Raises TraceError for VNNI without AVX-512 and AVX-512 without VNNI, which were never run."""
+        if self.wide != (self.cpu == "vnni"):
+            raise TraceError(
+                "MatMulNBits on a CPU with only one of VNNI and AVX-512 has kernels of its own: not modelled"
+            )
         return (yield from matmulnbits.multiply(self.cpu, a, weights, bias, tensor, accuracy_level))
 
     def evaluate(self, x: Array, function: Function, tensor: str, dtype: str) -> Steps:

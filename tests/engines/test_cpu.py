@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qlab.engines import cpu
-from qlab.engines.cpu import classify, cpu_class, cpu_flags, cpu_name
+from qlab.engines.cpu import classify, cpu_class, cpu_flags, cpu_name, has_avx512
 from qlab.engines.pool import Worker, emulated_cpus
 
 EXACT = np.array([[64_770]], np.int32)
@@ -58,6 +58,29 @@ def test_a_class_that_was_not_found_is_asked_for_again(monkeypatch):
         patched.setattr(cpu, "worker", lambda *_: broken)
         assert cpu_class() == ""
     assert cpu_class() != ""
+
+
+@pytest.mark.parametrize("name", ["avx2", "sse"])
+def test_an_emulated_cpu_has_no_avx512(name):
+    if name not in emulated_cpus():
+        pytest.skip("no qemu-user here: apt install qemu-user")
+    assert has_avx512(name) is False
+
+
+def test_this_machine_has_what_its_flags_say():
+    if not cpu_flags():
+        pytest.skip("this system does not list its CPU's flags")
+    if cpu_class() in ("avx2", "vnni"):
+        assert has_avx512() is ("avx512f" in cpu_flags())
+
+
+def test_what_was_not_found_is_asked_for_again(monkeypatch):
+    monkeypatch.setattr(cpu, "_wide", {})
+    broken = Worker(python="/nonexistent/python")
+    with monkeypatch.context() as patched:
+        patched.setattr(cpu, "worker", lambda *_: broken)
+        assert has_avx512() is None
+    assert has_avx512() is not None
 
 
 def test_names_and_flags():
