@@ -172,20 +172,22 @@ def _rounded(
     low, high = bounds(target.dtype)
     before, after = (zero, "0") if inside else ("0", zero)
     total = " + ".join(f"{n} * v" for n in names)
+    whole = "total" if divisor else "sum"
+    quotient = f"(denominator * {divisor})" if divisor else "denominator"
     done = [
         *lines,
-        f"uint32_t sum[LIMBS] = {{0}}; /* scaled = sum / denominator, sum = {total} */",
-        *(f"{add_product}(sum, {f}, {t});" for f, t in zip(factors, terms, strict=True)),
+        f"uint32_t {whole}[LIMBS] = {{0}}; /* scaled = {whole} / {quotient}, {whole} = {total} */",
+        *(f"{add_product}({whole}, {f}, {t});" for f, t in zip(factors, terms, strict=True)),
     ]
     if lowest_power:
-        done.append(f"{e.file.use('shift_left')}(sum, exponent + {-24 - lowest_power});")
+        done.append(f"{e.file.use('shift_left')}({whole}, exponent + {-24 - lowest_power});")
     if divisor:
         done += [
             "uint32_t divided[LIMBS] = {0};",
             f"{add_product}(divided, {denominator}, {divisor});",
         ]
         denominator = "divided"
-    code = f"{e.file.use('round_sum')}(sum, {denominator}, {before}, {after}, {low}, {high})"
+    code = f"{e.file.use('round_sum')}({whole}, {denominator}, {before}, {after}, {low}, {high})"
     words = "inside the rounded sum" if inside else "added after rounding"
     done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
     return e.function(name, ctype(target.dtype), found, done)

@@ -29,10 +29,11 @@ def exact_average_pool(e: Emission, p: Primitive, w: Windows) -> Result:
     # 2^128 in steps of 2^-172, a count and a sign.
     e.file.limbs = max(e.file.limbs, (172 + 128 + 32 + 4) // 32 + 1)
     tap = [
-        f"if ({w.element} - {w.element} != 0.0f) {{",
-        f"    special += {w.element};",
+        line("float", "x_k", w.element),
+        "if (x_k - x_k != 0.0f) {",
+        "    special += x_k;",
         "} else {",
-        f"    {e.file.use('add_float')}(sum, {w.element}, 1);",
+        f"    {e.file.use('add_float')}(sum, x_k, 1);",
         "}",
     ]
     lines = [

@@ -80,16 +80,13 @@ class Windows:
 
     def loop(self, axes: Sequence[int], body: Sequence[str]) -> list[str]:
         """``body`` for each place of the kernel along ``axes``, p0, p1, … being where that is in X."""
-        kernel = self.pool.geometry.kernel
-        reading = [
-            f"const {'int64_t' if self.pool.geometry.begins[i] else 'size_t'} p{i} = {self._expression(i)};"
-            for i in axes
-            if self.place(i) == f"p{i}"
-        ]
-        sizes, variables = tuple(kernel[i] for i in axes), [self._tap(i) for i in axes]
-        if any(v != "0" for v in variables):
-            return loops(sizes, variables, [*reading, *body], 0)
-        return ["{", *(f"    {item}" for item in (*reading, *body)), "}"]
+        lines = list(body)
+        for i in reversed(axes):
+            if self.place(i) == f"p{i}":
+                kind = "int64_t" if self.pool.geometry.begins[i] else "size_t"
+                lines.insert(0, line(kind, f"p{i}", self._expression(i)))
+            lines = loops((self.pool.geometry.kernel[i],), (self._tap(i),), lines, 0)
+        return lines
 
     def start(self) -> list[str]:
         """The count before the taps: the number itself, or 0 where they are counted."""
