@@ -171,7 +171,7 @@ def _rounded(
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
     before, after = (zero, "0") if inside else ("0", zero)
-    total = " + ".join(f"{n} * v" for n in names)
+    total = " + ".join(f"{n} * {'sum' if divisor else 'v'}" for n in names)
     whole = "total" if divisor else "sum"
     quotient = f"(denominator * {divisor})" if divisor else "denominator"
     done = [

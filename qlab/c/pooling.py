@@ -14,7 +14,7 @@ def average_pool(e: Emission, p: Primitive, w: Windows) -> Result:
     real = e.file.real
     zero = "0.0f" if real == "float" else "0.0"
     x = f"{w.inside} ? ({real}){w.element} : {zero}" if w.inside else f"({real}){w.element}"
-    tap = [line(real, "x_k", x), "sum += x_k;", *w.counted()]
+    tap = [line(real, "x_k", x, "padding is 0" if w.inside else ""), "sum += x_k;", *w.counted()]
     lines = [
         f"{real} sum = -{zero}; /* sum of X; -0.0 + x is x, of either zero too */",
         *w.start(),
