@@ -14,7 +14,7 @@ from qlab.arithmetic import EXACT
 from qlab.c import text
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
-from qlab.c.specification import ACCUMULATOR
+from qlab.c.specification import ACCUMULATOR, COUNT, SUM
 from qlab.c.text import ctype
 from qlab.errors import ExportError
 from qlab.qtypes import Array, bounds
@@ -55,6 +55,20 @@ def requantize(e: Emission, p: Primitive) -> Function:
     return _rounded(
         e, p, "requantize", [ACCUMULATOR], [ratio], ("multiplier",), ["accumulator"], inside=False
     )
+
+
+def mean(e: Emission, p: Primitive) -> Function:
+    """Saturate(round(x_scale · sum / count / y_scale) + y_zero_point); of no elements it is the lowest code."""
+    target, lines = p["target"], list[str]()
+    ratio = _ratio((p["x"].scale,), target)
+    if (p.step("count").value == 0).any():
+        low = bounds(target.dtype)[0]
+        lines = ["if (count == 0) { /* 0 / 0 is NaN, which becomes the lowest code */"]
+        lines += [f"    return {low};", "}"]
+    return _rounded(
+        e, p, "quantized_mean", [SUM, COUNT], [ratio], ("multiplier",), ["sum"],
+        inside=False, lines=lines, divisor="count",
+    )  # fmt: skip
 
 
 def quantize(e: Emission, p: Primitive) -> Function:
@@ -120,11 +134,13 @@ def _ratio(scales: Sequence[Array], target: Target) -> Array:
 def _rounded(
     e: Emission, p: Primitive, name: str, operands: Sequence[Operand], ratios: Sequence[Array],
     names: Sequence[str], terms: Sequence[str], *, inside: bool, lines: Sequence[str] = (), lowest_power: int = 0,
+    divisor: str = "",
 ) -> Function:  # fmt: skip
     """round(Σ ratio · term, the zero point inside or after) → code.
 
     Args:
         lowest_power: with it the term stands for term · 2^(exponent - 24), at least 2^lowest_power.
+        divisor: a positive int32 expression that the sum is divided by, too.
     """
     target = p["target"]
     zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
@@ -134,9 +150,10 @@ def _rounded(
         math.lcm(*(r.denominator for r in entry)) for entry in zip(*spread, strict=True)
     ]
     extra = 301 if lowest_power else 0
+    divided = 31 if divisor else 0
     bits = max(
         [
-            *(d.bit_length() + STEP_BITS - lowest_power for d in denominators),
+            *(d.bit_length() + STEP_BITS + divided - lowest_power for d in denominators),
             *((abs(r) * d).numerator.bit_length() + VALUE_BITS + 3 + extra
               for column in spread for r, d in zip(column, denominators, strict=True)),
         ]
@@ -154,15 +171,23 @@ def _rounded(
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
     before, after = (zero, "0") if inside else ("0", zero)
-    total = " + ".join(f"{n} * v" for n in names)
+    total = " + ".join(f"{n} * {'sum' if divisor else 'v'}" for n in names)
+    whole = "total" if divisor else "sum"
+    quotient = f"(denominator * {divisor})" if divisor else "denominator"
     done = [
         *lines,
-        f"uint32_t sum[LIMBS] = {{0}}; /* scaled = sum / denominator, sum = {total} */",
-        *(f"{add_product}(sum, {f}, {t});" for f, t in zip(factors, terms, strict=True)),
+        f"uint32_t {whole}[LIMBS] = {{0}}; /* scaled = {whole} / {quotient}, {whole} = {total} */",
+        *(f"{add_product}({whole}, {f}, {t});" for f, t in zip(factors, terms, strict=True)),
     ]
     if lowest_power:
-        done.append(f"{e.file.use('shift_left')}(sum, exponent + {-24 - lowest_power});")
-    code = f"{e.file.use('round_sum')}(sum, {denominator}, {before}, {after}, {low}, {high})"
+        done.append(f"{e.file.use('shift_left')}({whole}, exponent + {-24 - lowest_power});")
+    if divisor:
+        done += [
+            "uint32_t divided[LIMBS] = {0};",
+            f"{add_product}(divided, {denominator}, {divisor});",
+        ]
+        denominator = "divided"
+    code = f"{e.file.use('round_sum')}({whole}, {denominator}, {before}, {after}, {low}, {high})"
     words = "inside the rounded sum" if inside else "added after rounding"
     done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
     return e.function(name, ctype(target.dtype), found, done)

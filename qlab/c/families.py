@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, ort_cpu, ort_pools, pooling, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -19,6 +19,9 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "requantize": specification.requantize,
     "rescale": specification.rescale,
     "contract": in_order,
+    "average_pool": pooling.average_pool,
+    "max_pool": pooling.max_pool,
+    "mean": specification.mean,
 }
 FAMILIES = {
     "exact": Family(
@@ -30,6 +33,9 @@ FAMILIES = {
             "multiply": exact.multiply,
             "accumulate": centred,
             "requantize": exact.requantize,
+            "average_pool": pooling.exact_average_pool,
+            "max_pool": pooling.max_pool,
+            "mean": exact.mean,
         },
         keeps_reals=False,
     ),
@@ -47,6 +53,10 @@ FAMILIES = {
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
             "contract": sgemm.contract,
+            "average_pool": ort_pools.average_pool,
+            "max_pool": ort_pools.max_pool,
+            "mean": ort_pools.mean,
+            "real_of_code": ort_pools.real_of_code,
         },
     ),
 }

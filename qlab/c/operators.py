@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qlab.c import pools
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -174,6 +175,7 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Reshape"): moving("data"),
     ("", "Flatten"): moving("input"),
     ("", "Transpose"): moving("data", permuted=True),
+    **pools.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),

@@ -107,7 +107,7 @@ def c_program(case: Case, scheme: Scheme) -> Program:
         file, function, parameters, checks, tested, element.name if element else "", inputs
     )
     header = _header(case, given, scheme, function, parameters, fixed, len(checks), tested)
-    limbs = [f"#define LIMBS {file.limbs}"] if file.big else []
+    limbs = [f"#define LIMBS {file.limbs}"] if file.limbs > 1 else []
     big = [definition(name, values, file.limbs) for name, values in file.big]
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
     parts = [header, INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions, main]

@@ -88,7 +88,20 @@ def rescale(e: Emission, p: Primitive) -> Function:
     return e.function("rescale", real, (ACCUMULATOR, *scales), lines)
 
 
+def mean(e: Emission, p: Primitive) -> Function:
+    """Saturate(round(x_scale · sum / count / y_scale) + y_zero_point); ``sum`` is Σ (x - x_zero_point)."""
+    real, q, target = e.file.real, p["x"], p["target"]
+    x_scale, x_scales = e.parameter(q.scale_name, q.scale, real)
+    y_scale, y_scales = e.parameter(target.scale_name, target.scale, real)
+    lines = [
+        line(real, "mean", f"({real})sum * {x_scale} / ({real})count"),
+        line(real, "scaled", f"mean / {y_scale}", p.step("scaled").formula),
+    ]
+    return to_codes(e, p, "quantized_mean", (SUM, COUNT, *x_scales, *y_scales), lines)
+
+
 ACCUMULATOR = Operand("int64_t", "accumulator", "", ())
+SUM, COUNT = Operand("int64_t", "sum", "", ()), Operand("int32_t", "count", "", ())
 
 
 def scale_product(

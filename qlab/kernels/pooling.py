@@ -32,9 +32,9 @@ def average_pool(scheme: "OrtCpu", x: Array, pool: Pool, tensor: str, dtype: str
     """The sum of each window in the kernel's order, divided by the count."""
     values = scheme.real(x)
     count = pool.count
-    if pool.mlas and _is_global(pool):
+    if pool.mlas and is_global(pool):
         total, order = _global(values, ZERO, np.add, np.add, scheme.cpu), _lanes(scheme.cpu)
-    elif pool.mlas and _adds_columns(pool):
+    elif pool.mlas and adds_columns(pool):
         start = NOTHING if len(pool.shape) == 4 else ZERO
         total, order = _columns(values, pool, start, ZERO, NOTHING), "columns first"
     else:
@@ -59,10 +59,10 @@ def max_pool(scheme: "OrtCpu", x: Array, pool: Pool, tensor: str, dtype: str) ->
         values = scheme.real(x)
         if not pool.mlas:
             value, order = _first_larger(pool.windows(values, LOWEST), pool.inside), "row by row"
-        elif _is_global(pool):
+        elif is_global(pool):
             vector = vector_maximum(scheme.cpu)
             value, order = _global(values, LOWEST, vector, scalar_maximum, scheme.cpu), "in lanes"
-        elif _adds_columns(pool):
+        elif adds_columns(pool):
             value, order = _max_columns(values, pool, scheme.cpu), "columns first"
         else:
             windows = pool.windows(values, LOWEST)
@@ -76,11 +76,12 @@ def max_pool(scheme: "OrtCpu", x: Array, pool: Pool, tensor: str, dtype: str) ->
     return value
 
 
-def _is_global(pool: Pool) -> bool:
+def is_global(pool: Pool) -> bool:
+    """True where MLAS takes its kernel of whole images."""
     return pool.whole and set(pool.geometry.strides) == {1}
 
 
-def _adds_columns(pool: Pool) -> bool:
+def adds_columns(pool: Pool) -> bool:
     """True where MLAS takes its vectorized kernel, which reduces the columns of a window first."""
     geometry = pool.geometry
     if len(pool.shape) < 4 or geometry.strides[-1] > 2 or max(geometry.kernel) > LARGEST_KERNEL:
