@@ -14,6 +14,7 @@ from qlab.arithmetic import EXACT
 from qlab.c import text
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
+from qlab.c.roundings import is_before, round_sum
 from qlab.c.specification import ACCUMULATOR
 from qlab.c.text import ctype
 from qlab.errors import ExportError
@@ -153,6 +154,7 @@ def _rounded(
     *factors, denominator = arguments
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
+    inside = is_before(e, inside)
     before, after = (zero, "0") if inside else ("0", zero)
     total = " + ".join(f"{n} * v" for n in names)
     done = [
@@ -162,7 +164,7 @@ def _rounded(
     ]
     if lowest_power:
         done.append(f"{e.file.use('shift_left')}(sum, exponent + {-24 - lowest_power});")
-    code = f"{e.file.use('round_sum')}(sum, {denominator}, {before}, {after}, {low}, {high})"
+    code = f"{round_sum(e)}(sum, {denominator}, {before}, {after}, {low}, {high})"
     words = "inside the rounded sum" if inside else "added after rounding"
     done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
     return e.function(name, ctype(target.dtype), found, done)
