@@ -7,7 +7,8 @@ import numpy as np
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.ort_cpu import clamped_lines
 from qlab.c.recorder import Primitive
-from qlab.c.specification import rint, saturated
+from qlab.c.roundings import code_lines, rounded
+from qlab.c.specification import saturated
 
 
 def specification(e: Emission, p: Primitive) -> tuple[list[str], Function]:
@@ -21,14 +22,15 @@ def specification(e: Emission, p: Primitive) -> tuple[list[str], Function]:
         line(
             "int32_t",
             "zero_point",
-            f"(int32_t){clamp}({to_integer}({rint(real)}(real_zero_point)), 0, 255)",
+            f"(int32_t){clamp}({to_integer}({rounded(e, 'real_zero_point')}), 0, 255)",
             "saturate(round(real_zero_point))",
         ),
     ]
+    more, integer = code_lines(e, "y_zero_point", "y_zero_point", before=False)
     body = [
         line(real, "scaled", f"({real})x / y_scale", "x / y_scale"),
-        line(real, "rounded", f"{rint(real)}(scaled)", "round half to even"),
-        saturated(e, f"{to_integer}(rounded) + y_zero_point", "uint8"),
+        *more,
+        saturated(e, integer, "uint8"),
     ]
     return _both(e, real, lines, body)
 

@@ -14,6 +14,7 @@ from qlab.arithmetic import EXACT
 from qlab.c import text
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
+from qlab.c.roundings import is_before, round_sum
 from qlab.c.specification import ACCUMULATOR, COUNT, SUM
 from qlab.c.text import ctype
 from qlab.errors import ExportError
@@ -170,6 +171,7 @@ def _rounded(
     *factors, denominator = arguments
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
+    inside = is_before(e, inside)
     before, after = (zero, "0") if inside else ("0", zero)
     total = " + ".join(f"{n} * {'sum' if divisor else 'v'}" for n in names)
     whole = "total" if divisor else "sum"
@@ -187,7 +189,7 @@ def _rounded(
             f"{add_product}(divided, {denominator}, {divisor});",
         ]
         denominator = "divided"
-    code = f"{e.file.use('round_sum')}({whole}, {denominator}, {before}, {after}, {low}, {high})"
+    code = f"{round_sum(e)}({whole}, {denominator}, {before}, {after}, {low}, {high})"
     words = "inside the rounded sum" if inside else "added after rounding"
     done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
     return e.function(name, ctype(target.dtype), found, done)

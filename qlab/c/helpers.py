@@ -11,6 +11,30 @@ class Helper:
     needs: tuple[str, ...] = ()
 
 
+def _round_sum(rounding: str, words: str, halves: str, equal: str) -> Helper:
+    """The code of a quotient of whole numbers. A quotient of at least ``halves`` / 2 rounds to ``rounded`` or more."""
+    return Helper(
+        f"""\
+/* The code of round {words}(sum / denominator + before) + after in [low, high], found by halving the range. */
+static int64_t round_{rounding}(const uint32_t *sum, const uint32_t *denominator, int64_t before, int64_t after,
+                         int64_t low, int64_t high)
+{{
+    while (low < high) {{
+        const int64_t code = high - (high - low) / 2;
+        const int64_t rounded = code - after;
+        const int64_t whole = rounded - before; /* what sum / denominator must round to */
+        if (reaches(sum, denominator, {halves}, {equal})) {{
+            low = code;
+        }} else {{
+            high = code - 1;
+        }}
+    }}
+    return low;
+}}""",
+        ("reaches",),
+    )
+
+
 HELPERS = {
     "clamp": Helper("""\
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -33,6 +57,16 @@ static int64_t to_integer(double value)
     }
     return value < 0x1p62 ? (int64_t)value : (int64_t)1 << 62;
 }"""),
+    **{
+        f"half_up{suffix}": Helper(f"""\
+/* Half up. Adding one half first would be wrong: the sum itself is rounded. */
+static {kind} half_up{suffix}({kind} value)
+{{
+    const {kind} whole = floor{suffix}(value);
+    return value - whole >= 0.5{suffix} ? whole + 1.0{suffix} : whole; /* infinities and NaN stay */
+}}""")
+        for kind, suffix in (("float", "f"), ("double", ""))
+    },
     "cvtps2dq": Helper("""\
 /* CVTPS2DQ of x86-64: rounds half to even; what does not fit int32, NaN too, is INT32_MIN. */
 static int32_t cvtps2dq(float value)
@@ -126,35 +160,32 @@ static int sign(const uint32_t *sum)
 }"""),
     "reaches": Helper(
         """\
-/* Does sum / denominator round to `step` at least? Half way below it, a tie, it does where `tie` says so. */
-static int reaches(const uint32_t *sum, const uint32_t *denominator, int64_t step, int tie)
+/* Is sum / denominator above halves / 2? Where it equals that, `equal` is the answer. */
+static int reaches(const uint32_t *sum, const uint32_t *denominator, int64_t halves, int equal)
 {
-    uint32_t rest[LIMBS] = {0}; /* 2 * sum - (2 * step - 1) * denominator */
+    uint32_t rest[LIMBS] = {0}; /* 2 * sum - halves * denominator */
     add_product(rest, sum, 2);
-    add_product(rest, denominator, 1 - 2 * step);
+    add_product(rest, denominator, -halves);
     const int above = sign(rest);
-    return above > 0 || (above == 0 && tie);
+    return above > 0 || (above == 0 && equal);
 }""",
         ("add_product", "sign"),
     ),
-    "round_sum": Helper(
-        """\
-/* The code of round half to even(sum / denominator + before) + after in [low, high], found by halving the range. */
-static int64_t round_sum(const uint32_t *sum, const uint32_t *denominator, int64_t before, int64_t after,
-                         int64_t low, int64_t high)
-{
-    while (low < high) {
-        const int64_t code = high - (high - low) / 2;
-        if (reaches(sum, denominator, code - before - after, (code - after) % 2 == 0)) {
-            low = code;
-        } else {
-            high = code - 1;
-        }
-    }
-    return low;
-}""",
-        ("reaches",),
-    ),
+    **{
+        f"round_{rounding}": _round_sum(rounding, words, halves, equal)
+        for rounding, words, halves, equal in (
+            ("half_to_even", "half to even", "2 * whole - 1", "rounded % 2 == 0"),
+            ("half_away", "half away from zero", "2 * whole - 1", "rounded > 0"),
+            ("half_up", "half up", "2 * whole - 1", "1"),
+            (
+                "toward_zero",
+                "toward zero",
+                "rounded > 0 ? 2 * whole : 2 * (whole - 1)",
+                "rounded > 0",
+            ),
+            ("floor", "down", "2 * whole", "1"),
+        )
+    },
     "add_float": Helper(
         """\
 /* sum += x * times, of the same whole numbers in steps of 2^-172; x is finite. */

@@ -20,7 +20,7 @@ from qlab.errors import ExportError
 from qlab.graph import Graph
 from qlab.ops import operators
 from qlab.qtypes import is_float
-from qlab.schemes import Scheme
+from qlab.schemes import Scheme, variants
 from qlab.trace import Index, Trace
 
 COMPILE = "cc -std=c99 -O2 -ffp-contract=off -Wall -Wextra -Werror -pedantic"
@@ -211,7 +211,8 @@ def _header(
     fixed: Sequence[str], checks: int, tested: object,
 ) -> str:  # fmt: skip
     names = ", ".join(node.qualified_name for node in given.graph.nodes)
-    of_cpu = f" ({scheme.cpu})" if scheme.cpu else ""
+    labels = (label for label, known in variants().items() if known == scheme)
+    called = f"{scheme.name} ({scheme.cpu})" if scheme.cpu else next(labels, scheme.name)
     shapes = "; ".join(
         f"{p.name} {'out' if p.output else 'in'}, {p.kind}, shape {list(p.shape)}"
         for p in parameters
@@ -219,7 +220,7 @@ def _header(
     own = f"the case's inputs and {checks - 1} further ones" if checks > 1 else "the case's inputs"
     pairs = f", then {len(tested.expected):,} single elements" if tested else ""  # type: ignore[attr-defined]
     lines = [
-        f"{names} as {scheme.name}{of_cpu} computes it, code for code.",
+        f"{names} as {called} computes it, code for code.",
         f"{function}: {shapes}.",
         f"Case: {case.title}" if case.title else "",
         f"Source of the case: {case.source}" if case.source else "",

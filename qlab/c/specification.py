@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
+from qlab.c.roundings import code_lines
 from qlab.c.text import ctype
 from qlab.qtypes import Array, bounds
 from qlab.schemes import Target
@@ -123,34 +124,22 @@ def scale_product(
 
 
 def to_codes(
-    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str]
-) -> Function:
-    """Round ``scaled``, add the zero point, saturate."""
-    real, target = e.file.real, p["target"]
+    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str],
+    *, before: bool = False,
+) -> Function:  # fmt: skip
+    """Round ``scaled``, add the zero point, saturate. ``before``: the schema has the zero point before rounding."""
+    target = p["target"]
     zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
-    biased = f"{e.file.use('to_integer')}(rounded) + {zero}"
-    done = [
-        *lines,
-        line(real, "rounded", f"{rint(real)}(scaled)", "round half to even"),
-        line("int64_t", "biased", biased, p.step("biased").formula),
-        saturated(e, "biased", target.dtype),
-    ]
+    more, integer = code_lines(e, zero, target.zero_point_name, before=before)
+    done = [*lines, *more, saturated(e, integer, target.dtype)]
     return e.function(name, ctype(target.dtype), (*operands, *zeros), done)
 
 
 def sum_to_codes(
     e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str]
 ) -> Function:
-    """Add the zero point to ``scaled``, round, saturate."""
-    real, target = e.file.real, p["target"]
-    zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
-    done = [
-        *lines,
-        line(real, "sum", f"scaled + ({real}){zero}", p.step("sum").formula),
-        line(real, "rounded", f"{rint(real)}(sum)", "round half to even"),
-        saturated(e, f"{e.file.use('to_integer')}(rounded)", target.dtype),
-    ]
-    return e.function(name, ctype(target.dtype), (*operands, *zeros), done)
+    """Add the zero point to ``scaled``, round, saturate: where the schema has it inside."""
+    return to_codes(e, p, name, operands, lines, before=True)
 
 
 def saturated(e: Emission, value: str, dtype: str) -> str:
@@ -160,8 +149,3 @@ def saturated(e: Emission, value: str, dtype: str) -> str:
     lowest = "INT32_MIN" if low == -(2**31) else str(low)
     limit = f"{high}u" if high > 2**31 - 1 else str(high)
     return f"return ({kind}){e.file.use('clamp')}({value}, {lowest}, {limit}); /* saturate to {dtype} */"
-
-
-def rint(real: str) -> str:
-    """The rounding half to even of <math.h>."""
-    return "rintf" if real == "float" else "rint"
