@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, functions, ort_cpu, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -19,6 +19,8 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "requantize": specification.requantize,
     "rescale": specification.rescale,
     "contract": in_order,
+    "evaluate": functions.specification_evaluate,
+    "lookup": functions.specification_lookup,
 }
 FAMILIES = {
     "exact": Family(
@@ -30,6 +32,8 @@ FAMILIES = {
             "multiply": exact.multiply,
             "accumulate": centred,
             "requantize": exact.requantize,
+            "evaluate": functions.exact_evaluate,
+            "lookup": functions.exact_lookup,
         },
         keeps_reals=False,
     ),
@@ -47,6 +51,8 @@ FAMILIES = {
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
             "contract": sgemm.contract,
+            "evaluate": functions.ort_cpu_evaluate,
+            "lookup": functions.ort_cpu_lookup,
         },
     ),
 }

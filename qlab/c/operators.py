@@ -9,7 +9,6 @@ from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
 from qlab.trace import Index
 
-
 Writer = Callable[[Emission], list[str]]
 """Writes the body of a node's function."""
 
@@ -170,6 +169,10 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Add"): of_reals("{0} + {1}"),
     ("", "Mul"): of_reals("{0} * {1}"),
     ("", "Relu"): relu,
+    ("", "LeakyRelu"): elementwise("evaluate"),
+    ("", "Sigmoid"): elementwise("evaluate"),
+    (_MICROSOFT, "QLinearLeakyRelu"): elementwise("lookup"),
+    (_MICROSOFT, "QLinearSigmoid"): elementwise("lookup"),
     ("", "Clip"): clip,
     ("", "Identity"): moving("input"),
     ("", "Reshape"): moving("data"),
