@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, functions, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, functions, ort_cpu, qlinearsoftmax, sgemm, softmax, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -21,6 +21,8 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "contract": in_order,
     "evaluate": functions.specification_evaluate,
     "lookup": functions.specification_lookup,
+    "softmax": softmax.specification_softmax,
+    "quantized_softmax": softmax.specification_quantized,
 }
 FAMILIES = {
     "exact": Family(
@@ -34,6 +36,8 @@ FAMILIES = {
             "requantize": exact.requantize,
             "evaluate": functions.exact_evaluate,
             "lookup": functions.exact_lookup,
+            "softmax": softmax.exact_softmax,
+            "quantized_softmax": qlinearsoftmax.exact,
         },
         keeps_reals=False,
     ),
@@ -53,6 +57,8 @@ FAMILIES = {
             "contract": sgemm.contract,
             "evaluate": functions.ort_cpu_evaluate,
             "lookup": functions.ort_cpu_lookup,
+            "softmax": softmax.ort_cpu_softmax,
+            "quantized_softmax": qlinearsoftmax.ort_cpu,
         },
     ),
 }
