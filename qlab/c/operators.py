@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qlab.c import softmax
+from qlab.c import resize, softmax
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -180,6 +180,7 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Flatten"): moving("input"),
     ("", "Transpose"): moving("data", permuted=True),
     **softmax.OPERATORS,
+    **resize.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),

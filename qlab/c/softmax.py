@@ -130,7 +130,7 @@ def _exponential(e: Emission, q: Quantized, values: Array) -> str:
         differences = np.unique(values[:, None] - values[None, :])
         require_decided(e, differences[differences <= 0], math.exp, "exp")
         lines = [
-            "/* Of all differences it lies farther than 2^-46 of itself from the middle between two floats, so that */",
+            "/* Between any two codes it lies farther than 2^-46 of itself from the middle between two floats, so that */",
             "/* every C library's exp gives the same float. */",
             "return (float)exp((double)shifted);",
         ]
