@@ -118,6 +118,16 @@ def dequantize(e: Emission, p: Primitive) -> Function:
     return e.function("dequantize", "float", (x, *scales, *zeros), lines)
 
 
+def piecewise(
+    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], factors: Sequence[Sequence[Array]],
+    terms: Sequence[str],
+) -> Function:  # fmt: skip
+    """round(sum of factor · term / y_scale) + y_zero_point; each factor is a product of scales."""
+    ratios = [_ratio(factor, p["target"]) for factor in factors]
+    names = ("above_ratio", "below_ratio")[: len(terms)]
+    return _rounded(e, p, name, operands, ratios, names, terms, inside=False)
+
+
 def _ratio(scales: Sequence[Array], target: Target) -> Array:
     """The product of the scales over the target's, as fractions. Raises ExportError where it is no positive number."""
     product = EXACT.real(np.asarray(1))

@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, ort_pools, pooling, sgemm, specification
+from qlab.c import (
+    dynamic,
+    exact,
+    functions,
+    ort_cpu,
+    ort_pools,
+    pooling,
+    qlinearsoftmax,
+    sgemm,
+    softmax,
+    specification,
+)
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -22,6 +33,10 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "average_pool": pooling.average_pool,
     "max_pool": pooling.max_pool,
     "mean": specification.mean,
+    "evaluate": functions.specification_evaluate,
+    "lookup": functions.specification_lookup,
+    "softmax": softmax.specification_softmax,
+    "quantized_softmax": softmax.specification_quantized,
 }
 FAMILIES = {
     "exact": Family(
@@ -36,6 +51,10 @@ FAMILIES = {
             "average_pool": pooling.exact_average_pool,
             "max_pool": pooling.max_pool,
             "mean": exact.mean,
+            "evaluate": functions.exact_evaluate,
+            "lookup": functions.exact_lookup,
+            "softmax": softmax.exact_softmax,
+            "quantized_softmax": qlinearsoftmax.exact,
         },
         keeps_reals=False,
     ),
@@ -57,6 +76,10 @@ FAMILIES = {
             "max_pool": ort_pools.max_pool,
             "mean": ort_pools.mean,
             "real_of_code": ort_pools.real_of_code,
+            "evaluate": functions.ort_cpu_evaluate,
+            "lookup": functions.ort_cpu_lookup,
+            "softmax": softmax.ort_cpu_softmax,
+            "quantized_softmax": qlinearsoftmax.ort_cpu,
         },
     ),
 }

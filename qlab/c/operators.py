@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qlab.c import pools
+from qlab.c import pools, resize, softmax
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -170,12 +170,18 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Add"): of_reals("{0} + {1}"),
     ("", "Mul"): of_reals("{0} * {1}"),
     ("", "Relu"): relu,
+    ("", "LeakyRelu"): elementwise("evaluate"),
+    ("", "Sigmoid"): elementwise("evaluate"),
+    (_MICROSOFT, "QLinearLeakyRelu"): elementwise("lookup"),
+    (_MICROSOFT, "QLinearSigmoid"): elementwise("lookup"),
     ("", "Clip"): clip,
     ("", "Identity"): moving("input"),
     ("", "Reshape"): moving("data"),
     ("", "Flatten"): moving("input"),
     ("", "Transpose"): moving("data", permuted=True),
     **pools.OPERATORS,
+    **softmax.OPERATORS,
+    **resize.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),

@@ -48,7 +48,7 @@ def softmax(scheme: "OrtCpu", q: Quantized, rows: Rows, target: Target) -> Steps
     split = rows.split(q.codes)
     below = split - split.max(axis=1, keepdims=True)
     yield Step("below", f"{q.name} - max({q.name}) of the row", rows.join(below))
-    table = _table(x_scale, rows.length, in_double=scheme.before((1, 16)))
+    table = exponentials(x_scale, rows.length, in_double=scheme.before((1, 16)))
     powers = table[below + 255]
     note = "read from a table; scaled up, so that its sum fills the range of float32"
     yield Step("exponential", f"exp(below · {q.scale_name} + shift)", rows.join(powers), note=note)
@@ -82,7 +82,7 @@ def _summed(powers: Array) -> Array:
     return total
 
 
-def _table(x_scale: float, length: int, *, in_double: bool) -> Array:
+def exponentials(x_scale: float, length: int, *, in_double: bool) -> Array:
     """Float32, of the 256 differences from -255 to 0: made in double by the C library's exp."""
     headroom = float(LARGEST / np.float32(length))
     logarithm = math.log(headroom)

@@ -59,7 +59,7 @@ def resize(scheme: "OrtCpu", x: Array, how: Resampling, tensor: str, dtype: str)
         value = yield from _integers(x, places, how, dtype)
         formula, note = "trunc(total / 2^20)", "towards zero"
     else:
-        around = {axis: _neighbours(p, how.sizes[axis]) for axis, p in places.items()}
+        around = {axis: with_weights(p, how.sizes[axis]) for axis, p in places.items()}
         yield from _weights(around, x.ndim)
         value = weighted(scheme.real(x), around)
         formula = f"the sum of {2 ** len(axes)} products f32(f32(weight · weight) · X), each step rounded to float32"
@@ -112,8 +112,8 @@ def _linear_axes(scheme: "OrtCpu", how: Resampling, dtype: str) -> tuple[int, ..
     )
 
 
-def _neighbours(position: Array, size: int) -> Neighbours:
-    """Both weights are a half at the last entry, where both entries are that one."""
+def with_weights(position: Array, size: int) -> Neighbours:
+    """The entries around each position, weighted in float32. Both weights are a half at the last entry, where both entries are that one."""
     n = neighbours(FLOAT32, position, size)
     within = inside(position, size)
     same = n.lower == n.upper
