@@ -178,6 +178,8 @@ def _reals(case: Case, dtype: str, rng: np.random.Generator, size: int) -> Array
 def _random(case: Case, name: str, rng: np.random.Generator, number: int) -> Array:
     """Any codes; a third of the probes at the ends of the range, a third near the zero point."""
     value = case.inputs[name]
+    if value.dtype == np.bool_:
+        return rng.random(value.shape) < 0.5
     if not is_integer(value.dtype):
         return _reals(case, dtype_name(value.dtype), rng, value.size).reshape(value.shape)
     low, high = bounds(value.dtype)

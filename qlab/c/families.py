@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import casting, choosing, converting, dynamic, exact, ort_cpu, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -19,6 +19,9 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "requantize": specification.requantize,
     "rescale": specification.rescale,
     "contract": in_order,
+    "convert": converting.specification,
+    "select": choosing.select,
+    "cast": casting.specification,
 }
 FAMILIES = {
     "exact": Family(
@@ -30,6 +33,9 @@ FAMILIES = {
             "multiply": exact.multiply,
             "accumulate": centred,
             "requantize": exact.requantize,
+            "convert": exact.convert,
+            "select": choosing.select,
+            "cast": casting.exact,
         },
         keeps_reals=False,
     ),
@@ -47,6 +53,9 @@ FAMILIES = {
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
             "contract": sgemm.contract,
+            "convert": converting.ort_cpu,
+            "select": choosing.ort_cpu_select,
+            "cast": casting.specification,
         },
     ),
 }

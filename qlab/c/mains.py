@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from qlab.c.program import Parameter
 
 
+INT64 = """
+
+static void compare_int64(int64_t actual, int64_t expected, const char *what, long number, const char *name, long i)
+{
+    compared++;
+    if (actual != expected && differ++ == 0) {
+        printf("%s %ld: %s[%ld] is %lld, the trace has %lld\\n", what, number, name, i, (long long)actual,
+               (long long)expected);
+    }
+}"""
+"""Not every int64 is a double."""
+
+
 def main_function(
     file: File, function: str, parameters: Sequence["Parameter"], checks: Sequence[tuple[Case, Trace]],
     tested: Elements | None, element: str, inputs: Sequence[str],
@@ -27,6 +40,7 @@ def main_function(
         element: the function on single elements, ``inputs``: the tensors that it takes, in order.
     """
     arrays, calls, compared = [], [], []
+    comparing = ("compare", "compare_int64")
     for p in parameters:
         size = int(np.prod(p.shape))
         values = [
@@ -44,7 +58,7 @@ def main_function(
         calls.append(result)
         compared += [
             f"        for (long i = 0; i < {size}; i++) {{",
-            f'            compare({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
+            f'            {comparing[p.kind == "int64_t"]}({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
             "        }",
         ]
     body = [
@@ -80,6 +94,8 @@ static void compare(double actual, double expected, const char *what, long numbe
         printf("%s %ld: %s[%ld] is %.17g, the trace has %.17g\\n", what, number, name, i, actual, expected);
     }
 }"""
+    if any(p.output and p.kind == "int64_t" for p in parameters):
+        compare += INT64
     main = "\n".join(
         [
             "int main(void)",
