@@ -1,72 +1,79 @@
 """QLinearConcat and QLinearWhere: codes of several scales and zero points as codes of one."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
+from qlab.c import exact as exact_c
 from qlab.c import ort_cpu as ort_cpu_c
 from qlab.c import specification as specification_c
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.indexing import assignments, broadcast
 from qlab.c.moving import numbered, read
 from qlab.c.recorder import Primitive
-from qlab.qtypes import Array
+
+Conversion = tuple[Function, tuple[str, ...]]
+"""The function on one code, and the C expressions of its further arguments."""
 
 
-def specification(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Function:
+def specification(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Conversion:
     """Saturate(round((q - zero_point) · scale / y_scale) + y_zero_point)."""
-    lines, operands = _scaled(e, p, codes, scale, zero_point)
-    return specification_c.to_codes(e, p, "convert", operands, lines)
+    if not e.functions:
+        lines, operands = _scaled(e, p, codes)
+        specification_c.to_codes(e, p, "convert", operands, lines)
+    return e.functions[0], _arguments(e, scale, zero_point)
 
 
-def ort_cpu(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Function | None:
-    """The entry of ONNX Runtime's table: two roundings to float32; None where codes are copied."""
+def ort_cpu(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Conversion:
+    """The entry of ONNX Runtime's table: two roundings to float32, or the code itself."""
     target = p["target"]
-    names = (scale, zero_point, target.scale_name, target.zero_point_name)
-    computed = any(e.graph.producer(e.tensor(n)) is not None for n in names)
-    same = (_value(e, scale) == target.scale) & (_value(e, zero_point) == target.zero_point)
-    if same.all() and not computed:
-        return None
-    lines, operands = _scaled(e, p, codes, scale, zero_point)
-    if computed:
-        kinds = ("float", "int32_t") * 2
-        read_as = [e.parameter(n, _value(e, n), k)[0] for n, k in zip(names, kinds, strict=True)]
-        lines = [
-            "if ({0} == {2} && {1} == {3}) {{".format(*read_as),
-            f"    return {codes}; /* copied, not computed */",
+    if not e.functions:
+        lines, operands = _scaled(e, p, codes)
+        zero, _ = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
+        divisor, _ = e.parameter(target.scale_name, target.scale, "float")
+        copied = [
+            f"if (X_scale == {divisor} && X_zero_point == {zero}) {{",
+            "    return X; /* codes of equal scale and zero point are copied, not computed */",
             "}",
-            *lines,
         ]
-    return ort_cpu_c.to_codes(e, p, "convert", operands, lines)
+        ort_cpu_c.to_codes(e, p, "convert", operands, [*copied, *lines])
+    return e.functions[0], _arguments(e, scale, zero_point)
 
 
-def _scaled(
-    e: Emission, p: Primitive, codes: str, scale: str, zero_point: str
-) -> tuple[list[str], tuple[Operand, ...]]:
-    """The lines down to ``scaled``, and what they read."""
+def exact(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Conversion:
+    """A function for each scale: its ratio to that of the result is a whole number of many digits."""
+    function = exact_c.convert(e, p, codes, scale, zero_point)
+    return function, tuple(f"{o.array}[0]" for o in function.operands[1:])
+
+
+def _scaled(e: Emission, p: Primitive, codes: str) -> tuple[list[str], tuple[Operand, ...]]:
+    """The lines down to ``scaled``, and their operands: a code, its scale and its zero point."""
     real, target = e.file.real, p["target"]
-    own, scales = e.parameter(scale, _value(e, scale), real)
-    zero, zeros = e.parameter(zero_point, _value(e, zero_point), "int32_t")
     divisor, divisors = e.parameter(target.scale_name, target.scale, real)
     lines = [
-        line("int32_t", "centered", f"{codes} - {zero}", f"{codes} - {zero_point}"),
-        line(real, "real", f"({real})centered * {own}", f"centered * {scale}"),
+        line("int32_t", "centered", "X - X_zero_point"),
+        line(real, "real", f"({real})centered * X_scale", "centered * X_scale"),
         line(real, "scaled", f"real / {divisor}", p.step("scaled").formula),
     ]
-    return lines, (e.data(codes), *scales, *zeros, *divisors)
+    code = Operand(e.kind(e.tensor(codes)), "X", "", ())
+    own = (Operand(real, "X_scale", "", ()), Operand("int32_t", "X_zero_point", "", ()))
+    return lines, (code, *own, *divisors)
 
 
-def _value(e: Emission, name: str) -> Array:
-    """A scale or zero point of one entry when the file is written, shape ()."""
-    return e.trace.tensors[e.tensor(name)].reshape(())
+def _arguments(e: Emission, scale: str, zero_point: str) -> tuple[str, ...]:
+    """Scale and zero point of one operand, then what a node computes of the result's."""
+    found = []
+    for name, kind in ((scale, e.file.real), (zero_point, "int32_t")):
+        value = e.trace.tensors[e.tensor(name)].reshape(())
+        expression, computed = e.parameter(name, value, kind)
+        found.append(f"{computed[0].array}[0]" if computed else expression)
+    return (*found, *(f"{o.array}[0]" for o in e.functions[0].operands[3:]))
 
 
-def _called(function: Function | None, codes: str) -> str:
-    """The conversion of one code; scales and zero points that a node computes are read from their arrays."""
-    if function is None:
-        return codes
-    more = (f"{o.array}[0]" for o in function.operands[1:])
-    return f"{function.name}({', '.join((codes, *more))})"
+def _called(conversion: Conversion, code: str) -> str:
+    function, arguments = conversion
+    return f"{function.name}({', '.join((code, *arguments))})"
 
 
 def concat(e: Emission) -> list[str]:
@@ -76,26 +83,23 @@ def concat(e: Emission) -> list[str]:
     m = np.concatenate(list(numbered(e, names).values()), axis=e.node.attributes.get("axis", 1))
     lines = []
     for name, place, source in read(e, m, names):
-        function = e.emit("convert", name, f"{name}_scale", f"{name}_zero_point")
-        x, out = e.data(name), e.output()
-        if function is None:
-            lines.append(f"    /* {name} has the scale and zero point of the output: copied */")
-        lines += assignments(e.file, out, place, [(x, source)], lambda v, f=function: _called(f, v))
+        x = e.data(name)
+        converted = e.emit("convert", name, f"{name}_scale", f"{name}_zero_point")
+        value = functools.partial(_called, converted)
+        lines += assignments(e.file, e.output(), place, [(x, source)], value)
     return lines
 
 
 def where(e: Emission) -> list[str]:
     """QLinearWhere: both inputs converted, one of them chosen, with broadcasting."""
-    condition = e.data("condition")
-    x, y = (
-        e.emit("convert", n, f"{n.lower()}_scale", f"{n.lower()}_zero_point") for n in ("X", "Y")
-    )
-    out = e.output()
+    operands = [e.data(name) for name in ("condition", "X", "Y")]
+    x = e.emit("convert", "X", "x_scale", "x_zero_point")
+    y = e.emit("convert", "Y", "y_scale", "y_zero_point")
 
     def chosen(asked: str, of_x: str, of_y: str) -> str:
         return f"{asked} ? {_called(x, of_x)} : {_called(y, of_y)}"
 
-    return broadcast(e.file, out, (condition, e.data("X"), e.data("Y")), chosen)
+    return broadcast(e.file, e.output(), operands, chosen)
 
 
 _MICROSOFT = "com.microsoft"

@@ -33,7 +33,7 @@ FAMILIES = {
             "multiply": exact.multiply,
             "accumulate": centred,
             "requantize": exact.requantize,
-            "convert": exact.convert,
+            "convert": converting.exact,
             "select": choosing.select,
             "cast": casting.exact,
         },
