@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from qlab.c.program import Parameter
 
 
-INT64 = """
-
+COMPARE = {
+    False: """\
+static void compare(double actual, double expected, const char *what, long number, const char *name, long i)
+{
+    compared++;
+    if (!same(actual, expected) && differ++ == 0) {
+        printf("%s %ld: %s[%ld] is %.17g, the trace has %.17g\\n", what, number, name, i, actual, expected);
+    }
+}""",
+    True: """\
+/* Not every int64_t is a double. */
 static void compare_int64(int64_t actual, int64_t expected, const char *what, long number, const char *name, long i)
 {
     compared++;
@@ -26,8 +35,9 @@ static void compare_int64(int64_t actual, int64_t expected, const char *what, lo
         printf("%s %ld: %s[%ld] is %lld, the trace has %lld\\n", what, number, name, i, (long long)actual,
                (long long)expected);
     }
-}"""
-"""Not every int64 is a double."""
+}""",
+}
+"""What compares one element, by whether it is an int64_t."""
 
 
 def main_function(
@@ -40,7 +50,6 @@ def main_function(
         element: the function on single elements, ``inputs``: the tensors that it takes, in order.
     """
     arrays, calls, compared = [], [], []
-    comparing = ("compare", "compare_int64")
     for p in parameters:
         size = int(np.prod(p.shape))
         values = [
@@ -58,7 +67,7 @@ def main_function(
         calls.append(result)
         compared += [
             f"        for (long i = 0; i < {size}; i++) {{",
-            f'            {comparing[p.kind == "int64_t"]}({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
+            f'            {_compare(p)}({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
             "        }",
         ]
     body = [
@@ -81,21 +90,12 @@ def main_function(
         cast = f"({out.kind})"
         body += [
             f"    for (long i = 0; i < {tested.expected.size}; i++) {{",
-            f'        compare({cast}{element}({given}), {table}[i], "element", i, "{out.name}", i);',
+            f'        {_compare(out)}({cast}{element}({given}), {table}[i], "element", i, "{out.name}", i);',
             "    }",
         ]
-    compare = """\
-static long compared, differ;
-
-static void compare(double actual, double expected, const char *what, long number, const char *name, long i)
-{
-    compared++;
-    if (!same(actual, expected) && differ++ == 0) {
-        printf("%s %ld: %s[%ld] is %.17g, the trace has %.17g\\n", what, number, name, i, actual, expected);
-    }
-}"""
-    if any(p.output and p.kind == "int64_t" for p in parameters):
-        compare += INT64
+    wide = {p.kind == "int64_t" for p in parameters if p.output}
+    compare = [*([HELPERS["same"].text] if False in wide else []), "static long compared, differ;"]
+    compare += [COMPARE[kind] for kind in sorted(wide)]
     main = "\n".join(
         [
             "int main(void)",
@@ -106,8 +106,12 @@ static void compare(double actual, double expected, const char *what, long numbe
             "}",
         ]
     )
-    parts = ["#ifndef QLAB_NO_MAIN", *arrays, HELPERS["same"].text, compare, main, "#endif"]
+    parts = ["#ifndef QLAB_NO_MAIN", *arrays, *compare, main, "#endif"]
     return "\n\n".join(parts)
+
+
+def _compare(p: "Parameter") -> str:
+    return "compare_int64" if p.kind == "int64_t" else "compare"
 
 
 def _table(file: File, name: str, values: Sequence[Array], kind: str) -> str:
