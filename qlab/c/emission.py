@@ -38,7 +38,9 @@ class File:
     """A C file being written: definitions in the order in which they are needed, and the helpers that they use."""
 
     def __init__(self, scheme: Scheme, family: "Family") -> None:
-        self.names = text.Names([*HELPERS, "LIMBS", "compare", "compared", "differ"])
+        self.names = text.Names(
+            [*HELPERS, "LIMBS", "compare", "compare_int64", "compared", "differ"]
+        )
         self.scheme = scheme
         self.family = family
         self.limbs = 1  # of the whole numbers of exact arithmetic
@@ -117,7 +119,7 @@ class Emission:
     Attributes:
         pointers: arrays that are parameters of the node's function: schema's name → (C type, tensor).
         outputs: those that it writes. functions: on single elements, as they were defined.
-        arrays: constant arrays of the file, by the schema's name.
+        arrays: constant arrays of the file, by the schema's name. scalars: constants, by it and the C type.
     """
 
     file: File
@@ -130,6 +132,7 @@ class Emission:
     outputs: dict[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
     functions: list[Function] = dataclasses.field(default_factory=list)
     arrays: dict[str, str] = dataclasses.field(default_factory=dict)
+    scalars: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def primitive(self, name: str) -> Primitive:
         """The node's call of a primitive. Raises ExportError where there is none."""
@@ -169,8 +172,8 @@ class Emission:
 
     def tensor(self, name: str) -> str:
         """The graph's name of an input by the schema's; "" where it is absent."""
-        place = self.operator.inputs.index(name) if name in self.operator.inputs else -1
-        return self.node.input(place) if place >= 0 else ""
+        names = self.operator.names(len(self.node.inputs))
+        return self.node.input(names.index(name)) if name in names else ""
 
     def data(self, name: str, scalar: str = "") -> Operand:
         """An input that is data: a constant array of the file, or a parameter of the node's function."""
@@ -219,7 +222,9 @@ class Emission:
         if is_float(value.dtype) and text.CTYPES.get(dtype_name(value.dtype)) is None:
             value = value.astype(np.float32)  # float16 and bfloat16 without loss
         if value.size == 1:
-            return self.file.scalar(name, value, kind), ()
+            if (name, kind) not in self.scalars:
+                self.scalars[name, kind] = self.file.scalar(name, value, kind)
+            return self.scalars[name, kind], ()
         array = self.file.array(f"{name}s", value, kind)
         return name, (Operand(kind, name, array, value.shape),)
 

@@ -128,6 +128,16 @@ def piecewise(
     return _rounded(e, p, name, operands, ratios, names, terms, inside=False)
 
 
+def convert(e: Emission, p: Primitive, codes: str, scale: str, zero_point: str) -> Function:
+    """Saturate(round((q - zero_point) · scale / y_scale) + y_zero_point), of the inputs of these names."""
+    of_scale, of_zero = (e.trace.tensors[e.tensor(n)].reshape(()) for n in (scale, zero_point))
+    zero, zeros = e.parameter(zero_point, of_zero, "int32_t")
+    ratio = _ratio((of_scale,), p["target"])
+    term = f"(int64_t){codes} - {zero}"
+    operands = (e.data(codes), *zeros)
+    return _rounded(e, p, "convert", operands, [ratio], ("multiplier",), [term], inside=False)
+
+
 def _ratio(scales: Sequence[Array], target: Target) -> Array:
     """The product of the scales over the target's, as fractions. Raises ExportError where it is no positive number."""
     product = EXACT.real(np.asarray(1))

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from qlab.c import (
+    casting,
+    choosing,
+    converting,
     dynamic,
     exact,
     functions,
@@ -37,6 +40,9 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "lookup": functions.specification_lookup,
     "softmax": softmax.specification_softmax,
     "quantized_softmax": softmax.specification_quantized,
+    "convert": converting.specification,
+    "select": choosing.select,
+    "cast": casting.specification,
 }
 FAMILIES = {
     "exact": Family(
@@ -55,6 +61,9 @@ FAMILIES = {
             "lookup": functions.exact_lookup,
             "softmax": softmax.exact_softmax,
             "quantized_softmax": qlinearsoftmax.exact,
+            "convert": converting.exact,
+            "select": choosing.select,
+            "cast": casting.exact,
         },
         keeps_reals=False,
     ),
@@ -80,6 +89,9 @@ FAMILIES = {
             "lookup": functions.ort_cpu_lookup,
             "softmax": softmax.ort_cpu_softmax,
             "quantized_softmax": qlinearsoftmax.ort_cpu,
+            "convert": converting.ort_cpu,
+            "select": choosing.ort_cpu_select,
+            "cast": casting.specification,
         },
     ),
 }

@@ -48,6 +48,14 @@ static int32_t wrap32(int64_t value)
     const uint32_t bits = (uint32_t)value;
     return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)(UINT32_MAX - bits) - 1;
 }"""),
+    "wrap": Helper("""\
+/* What a register of so many bits, at most 63, holds of an integer, in two's complement. */
+static int64_t wrap(int64_t value, int bits)
+{
+    const uint64_t range = (uint64_t)1 << bits;
+    const uint64_t code = (uint64_t)value & (range - 1);
+    return code < range / 2 ? (int64_t)code : (int64_t)code - (int64_t)range;
+}"""),
     "to_integer": Helper("""\
 /* A rounded real as an integer; NaN has none and becomes the lowest, what is too large the nearest end. */
 static int64_t to_integer(double value)

@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     from qlab.c.program import Parameter
 
 
+COMPARE = {
+    False: """\
+static void compare(double actual, double expected, const char *what, long number, const char *name, long i)
+{
+    compared++;
+    if (!same(actual, expected) && differ++ == 0) {
+        printf("%s %ld: %s[%ld] is %.17g, the trace has %.17g\\n", what, number, name, i, actual, expected);
+    }
+}""",
+    True: """\
+/* Not every int64_t is a double. */
+static void compare_int64(int64_t actual, int64_t expected, const char *what, long number, const char *name, long i)
+{
+    compared++;
+    if (actual != expected && differ++ == 0) {
+        printf("%s %ld: %s[%ld] is %lld, the trace has %lld\\n", what, number, name, i, (long long)actual,
+               (long long)expected);
+    }
+}""",
+}
+"""What compares one element, by whether it is an int64_t."""
+
+
 def main_function(
     file: File, function: str, parameters: Sequence["Parameter"], checks: Sequence[tuple[Case, Trace]],
     tested: Elements | None, element: str, inputs: Sequence[str],
@@ -44,7 +67,7 @@ def main_function(
         calls.append(result)
         compared += [
             f"        for (long i = 0; i < {size}; i++) {{",
-            f'            compare({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
+            f'            {_compare(p)}({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
             "        }",
         ]
     body = [
@@ -67,19 +90,12 @@ def main_function(
         cast = f"({out.kind})"
         body += [
             f"    for (long i = 0; i < {tested.expected.size}; i++) {{",
-            f'        compare({cast}{element}({given}), {table}[i], "element", i, "{out.name}", i);',
+            f'        {_compare(out)}({cast}{element}({given}), {table}[i], "element", i, "{out.name}", i);',
             "    }",
         ]
-    compare = """\
-static long compared, differ;
-
-static void compare(double actual, double expected, const char *what, long number, const char *name, long i)
-{
-    compared++;
-    if (!same(actual, expected) && differ++ == 0) {
-        printf("%s %ld: %s[%ld] is %.17g, the trace has %.17g\\n", what, number, name, i, actual, expected);
-    }
-}"""
+    wide = {p.kind == "int64_t" for p in parameters if p.output}
+    compare = [*([HELPERS["same"].text] if False in wide else []), "static long compared, differ;"]
+    compare += [COMPARE[kind] for kind in sorted(wide)]
     main = "\n".join(
         [
             "int main(void)",
@@ -90,8 +106,12 @@ static void compare(double actual, double expected, const char *what, long numbe
             "}",
         ]
     )
-    parts = ["#ifndef QLAB_NO_MAIN", *arrays, HELPERS["same"].text, compare, main, "#endif"]
+    parts = ["#ifndef QLAB_NO_MAIN", *arrays, *compare, main, "#endif"]
     return "\n\n".join(parts)
+
+
+def _compare(p: "Parameter") -> str:
+    return "compare_int64" if p.kind == "int64_t" else "compare"
 
 
 def _table(file: File, name: str, values: Sequence[Array], kind: str) -> str:

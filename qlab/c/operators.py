@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qlab.c import pools, resize, softmax
+from qlab.c import casting, choosing, converting, moving, pools, resize, softmax
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -108,28 +108,6 @@ def clip(e: Emission) -> list[str]:
     return loops((int(np.prod(shape)),), variables, body)
 
 
-def moving(name: str, permuted: bool = False) -> Writer:
-    """An operator that moves values and changes none: by index, or all in order."""
-
-    def write(e: Emission) -> list[str]:
-        data, shape, out = e.data(name), e.shape(), e.output()
-        variables = indices(shape)
-        source = position(shape, shape, variables)
-        if permuted:
-            axes = e.node.attributes.get("perm", tuple(reversed(range(len(shape)))))
-            back = [variables[list(axes).index(axis)] for axis in range(len(shape))]
-            source = position(data.shape, data.shape, back)
-        elif len(shape) != 1:
-            size = int(np.prod(shape))
-            variables, shape = ["0" if size == 1 else "i"], (size,)
-            source = variables[0]
-        cast = "(float)" if out.kind == "float" and data.kind == "double" else ""
-        body = f"{out.array}[{position(shape, shape, variables)}] = {cast}{data.array}[{source}];"
-        return loops(shape, variables, [body])
-
-    return write
-
-
 def dynamic_quantize(e: Emission) -> list[str]:
     """DynamicQuantizeLinear: the scheme writes the function on single elements and what stands before its loop."""
     lines, function = e.emit("dynamic_quantize")
@@ -175,13 +153,13 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     (_MICROSOFT, "QLinearLeakyRelu"): elementwise("lookup"),
     (_MICROSOFT, "QLinearSigmoid"): elementwise("lookup"),
     ("", "Clip"): clip,
-    ("", "Identity"): moving("input"),
-    ("", "Reshape"): moving("data"),
-    ("", "Flatten"): moving("input"),
-    ("", "Transpose"): moving("data", permuted=True),
     **pools.OPERATORS,
     **softmax.OPERATORS,
     **resize.OPERATORS,
+    **moving.OPERATORS,
+    **choosing.OPERATORS,
+    **converting.OPERATORS,
+    **casting.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),
@@ -189,11 +167,14 @@ DATA = {
     "MatMulIntegerToFloat": ("A", "B", "bias"),
     "Gemm": ("A", "B", "C"),
     "Conv": ("X", "W", "B"),
+    **moving.DATA,
+    **choosing.DATA,
+    **converting.DATA,
 }
 """Inputs that are data; of an operator that is not here, those named in ``_ANY``. All others are constants of the file."""
 _ANY = ("A", "B", "a", "b", "x", "w", "X", "W", "input", "data")
 
 
-def data_inputs(op_type: str) -> tuple[str, ...]:
-    """The schema's names of an operator's inputs that are data."""
-    return DATA.get(op_type, _ANY)
+def data_inputs(op_type: str, count: int = 0) -> set[str]:
+    """The schema's names of an operator's inputs that are data; of repeated ones those of a call with ``count`` inputs."""
+    return {n.format(i) for n in DATA.get(op_type, _ANY) for i in range(max(count, 1))}

@@ -136,7 +136,8 @@ def _several(
     fed = [
         n for n in graph.inputs if any(n == t for e, _ in emitted for _, t in e.pointers.values())
     ]
-    names = {name: file.names.new(f"t_{name}") for name in (*fed, *graph.outputs)}
+    made = [n for n in graph.outputs if tensors[n].size]  # what has no elements is not written
+    names = {name: file.names.new(f"t_{name}") for name in (*fed, *made)}
     kinds: dict[str, str] = {}
     functions, calls, buffers = [], [], []
     for e, body in emitted:
@@ -152,7 +153,7 @@ def _several(
         functions.append(_function("static void", name, declared, body))
         given = [names[t] for _, t in (*e.pointers.values(), *e.outputs.values())]
         calls.append(f"    {name}({', '.join(given)});")
-    for name in graph.outputs:
+    for name in made:
         if name in graph.inputs or name in graph.constants:
             raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
         if graph.consumers(name) and kinds[name] == "double":
@@ -161,7 +162,7 @@ def _several(
             )
     parameters = tuple(
         Parameter(names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)
-        for n in (*fed, *graph.outputs)
+        for n in (*fed, *made)
     )
     function = file.names.new("qlab_graph")
     body = [f"    {b}" for b in buffers] + calls
@@ -180,8 +181,9 @@ def _with_fixed_parameters(case: Case) -> tuple[Case, tuple[str, ...]]:
     for node in graph.nodes:
         found = operators().get((node.domain, node.op_type))
         if found is not None:
-            roles = zip(found.inputs, node.inputs, strict=False)
-            data |= {tensor for role, tensor in roles if role in data_inputs(node.op_type)}
+            count = len(node.inputs)
+            roles = zip(found.names(count), node.inputs, strict=False)
+            data |= {tensor for role, tensor in roles if role in data_inputs(node.op_type, count)}
     fixed = tuple(n for n in graph.inputs if n not in data)
     constants = {**graph.constants, **{n: case.inputs[n] for n in fixed}}
     left = tuple(n for n in graph.inputs if n not in fixed)
@@ -191,12 +193,13 @@ def _with_fixed_parameters(case: Case) -> tuple[Case, tuple[str, ...]]:
 
 def _refuse(graph: Graph, trace: Trace, file: File) -> None:
     """Raises ExportError for what no operator can be written with."""
+    empty = {n for n in graph.outputs if trace.tensors[n].size == 0}
     for node in graph.nodes:
         for name in node.outputs:
             value = trace.tensors.get(name)
             if value is None:
                 continue
-            if value.size == 0:
+            if value.size == 0 and (graph.consumers(name) or empty == set(graph.outputs)):
                 raise ExportError(f"{name!r} has no elements: there is nothing to compute in C")
             real = value.dtype == object or is_float(value.dtype)
             if real and graph.consumers(name) and not file.family.keeps_reals:

@@ -16,6 +16,8 @@ CTYPES = {
     "int4": "int8_t",
     "uint4": "uint8_t",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32)},
+    "int64": "int64_t",
+    "bool": "uint8_t",
     "float32": "float",
     "float64": "double",
 }
@@ -131,6 +133,8 @@ def number(value: Any, kind: str) -> str:
     integer = int(value)
     if integer == -(2**31):
         return "(-2147483647 - 1)"
+    if integer == -(2**63):
+        return "(-9223372036854775807 - 1)"
     return f"{integer}u" if kind.startswith("uint32") else str(integer)
 
 
