@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 
 from qlab.builder import build
+from qlab.case import Case
 from qlab.gallery import gallery_case
+from qlab.graph import Graph, Node
 from qlab.probes import all_codes, elementwise, other_parameters, probes, resting
 
 
@@ -38,6 +40,22 @@ def test_all_codes_are_there_for_codes_only():
     assert one.inputs["x"].size == 65_536
     assert all_codes(build("QuantizeLinear")) is None
     assert all_codes(build("QLinearMatMul")) is None
+
+
+def test_all_codes_of_32_bits_are_too_many():
+    for dtype in (np.int32, np.int64):
+        node = Node("Identity", ("x",), ("y",))
+        case = Case(Graph((node,), {}, ("x",), ("y",), {"": 21}), {"x": np.arange(3, dtype=dtype)})
+        assert all_codes(case) is None
+        assert next(probes(case)).inputs["x"].size > 3
+
+
+def test_conditions_are_of_both_kinds():
+    inputs = {"c": np.ones(64, bool), "x": np.zeros(64, np.int8)}
+    node = Node("Where", ("c", "x", "x"), ("y",))
+    probe = next(probes(Case(Graph((node,), {}, ("c", "x"), ("y",), {"": 21}), inputs)))
+    assert probe.inputs["c"].dtype == np.bool_
+    assert 8 < probe.inputs["c"].sum() < 56
 
 
 def test_probes_keep_shapes_and_types_and_are_seeded():

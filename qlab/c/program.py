@@ -106,7 +106,8 @@ def c_program(case: Case, scheme: Scheme) -> Program:
     main = main_function(
         file, function, parameters, checks, tested, element.name if element else "", inputs
     )
-    header = _header(case, given, scheme, function, parameters, fixed, len(checks), tested)
+    empty = [n for n in given.graph.outputs if not trace.tensors[n].size]
+    header = _header(case, given, scheme, function, parameters, fixed, empty, len(checks), tested)
     limbs = [f"#define LIMBS {file.limbs}"] if file.limbs > 1 else []
     big = [definition(name, values, file.limbs) for name, values in file.big]
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
@@ -211,7 +212,7 @@ def _refuse(graph: Graph, trace: Trace, file: File) -> None:
 
 def _header(
     case: Case, given: Case, scheme: Scheme, function: str, parameters: Sequence[Parameter],
-    fixed: Sequence[str], checks: int, tested: object,
+    fixed: Sequence[str], empty: Sequence[str], checks: int, tested: object,
 ) -> str:  # fmt: skip
     names = ", ".join(node.qualified_name for node in given.graph.nodes)
     labels = (label for label, known in variants().items() if known == scheme)
@@ -229,11 +230,12 @@ def _header(
         f"Source of the case: {case.source}" if case.source else "",
         f"Source of the arithmetic: {scheme.source}",
         f"Constants here, inputs in the case: {', '.join(fixed)}." if fixed else "",
+        f"No elements, so left out: {', '.join(empty)}." if empty else "",
         "",
         f"Compile: {COMPILE} FILE.c -lm",
         f"main computes {own}{pairs}, and counts what differs from the trace; exit status 1 if anything does.",
         "With -DQLAB_NO_MAIN there is no main.",
         f"Written by qlab {qlab.__version__}.",
     ]
-    kept = [item for i, item in enumerate(lines) if item or i == 6]
+    kept = [item for i, item in enumerate(lines) if item or i == 7]
     return text.comment(*kept)
