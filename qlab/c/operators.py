@@ -1,6 +1,7 @@
 """Which operators are written in C, and how: the loops around what a scheme makes of single elements."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -90,8 +91,8 @@ def clip(e: Emission) -> list[str]:
     x, shape, out = e.data("input"), e.shape(), e.output()
     (x,), variables = flattened((x,), shape)
     assert variables is not None
-    kind, ends = e.file.real, (-np.finfo(np.float32).max, np.finfo(np.float32).max)
-    dtype = np.dtype(np.float32)
+    kind, dtype = e.file.real, np.dtype(np.float32)
+    ends: tuple[Any, Any] = (np.finfo(dtype).min, np.finfo(dtype).max)
     if x.kind not in ("float", "double"):
         dtype = e.trace.tensors[e.tensor("input")].dtype
         kind, ends = x.kind, bounds(dtype)
