@@ -1,6 +1,7 @@
 """Which operators are written in C, and how: the loops around what a scheme makes of single elements."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from qlab.c import casting, choosing, converting, moving, pools, resize, softmax
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
+from qlab.qtypes import bounds
 from qlab.trace import Index
 
 Writer = Callable[[Emission], list[str]]
@@ -82,27 +84,28 @@ def relu(e: Emission) -> list[str]:
 
 
 def clip(e: Emission) -> list[str]:
-    """min(max(input, min), max) of reals; a limit that is absent limits to what is finite."""
-    _only_reals(e, "input")
+    """min(max(input, min), max); a limit that is absent limits to what is finite, of codes to what the type holds."""
     for name in ("min", "max"):
         if e.tensor(name) and e.graph.producer(e.tensor(name)) is not None:
             raise ExportError(f"Clip's {name} is computed by a node; in C it must be constant")
     x, shape, out = e.data("input"), e.shape(), e.output()
     (x,), variables = flattened((x,), shape)
     assert variables is not None
+    kind, dtype = e.file.real, np.dtype(np.float32)
+    ends: tuple[Any, Any] = (np.finfo(dtype).min, np.finfo(dtype).max)
+    if x.kind not in ("float", "double"):
+        dtype = e.trace.tensors[e.tensor("input")].dtype
+        kind, ends = x.kind, bounds(dtype)
     limits = []
-    for name, absent in (("min", -np.finfo(np.float32).max), ("max", np.finfo(np.float32).max)):
+    for name, absent in zip(("min", "max"), ends, strict=True):
         given = e.trace.tensors[e.tensor(name)] if e.tensor(name) else None
-        value = np.asarray(
-            e.node.attributes.get(name, absent) if given is None else given, np.float32
-        )
-        limits.append(e.file.scalar(name, value, e.file.real))
+        value = np.asarray(e.node.attributes.get(name, absent) if given is None else given, dtype)
+        limits.append(e.file.scalar(name, value, kind))
     low, high = limits
-    real = e.file.real
-    cast = "(float)" if out.kind != real else ""
+    cast = "(float)" if out.kind != kind else ""
     body = [
-        line(real, "given", x.at(shape, variables)),
-        line(real, "above", f"given < {low} ? {low} : given", "max(input, min)"),
+        line(kind, "given", x.at(shape, variables)),
+        line(kind, "above", f"given < {low} ? {low} : given", "max(input, min)"),
         f"{out.array}[{variables[0]}] = {cast}(above > {high} ? {high} : above); /* min(..., max) */",
     ]
     return loops((int(np.prod(shape)),), variables, body)
