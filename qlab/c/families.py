@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, fixed_families, ort_cpu, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -49,14 +49,16 @@ FAMILIES = {
             "contract": sgemm.contract,
         },
     ),
+    **fixed_families.FAMILIES,
 }
+_ANY_PARAMETERS = {"ort_cpu", *fixed_families.FAMILIES}  # their emitters read them from the scheme
 
 
 def family(scheme: Scheme) -> Family:
     """The emitters of a scheme. Raises ExportError where it has none: the name alone does not say how it rounds."""
     found = FAMILIES.get(scheme.name)
     usual = schemes().get(scheme.name)
-    if found is None or (scheme.name != "ort_cpu" and scheme != usual):
+    if found is None or (scheme.name not in _ANY_PARAMETERS and scheme != usual):
         raise ExportError(
             f"the scheme {scheme.name} is not written in C; {', '.join(FAMILIES)} are"
         )

@@ -9,7 +9,6 @@ from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
 from qlab.trace import Index
 
-
 Writer = Callable[[Emission], list[str]]
 """Writes the body of a node's function."""
 
