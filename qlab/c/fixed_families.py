@@ -33,7 +33,8 @@ def requantize(e: Emission, p: Primitive) -> Function:
     lines = [line("int32_t", "wrapped", wrapped, "accumulator modulo 2^32")]
     scales = (*p["scales"], (target.scale_name, target.scale))
     part = _scaled(e, p, "wrapped", scales)
-    return to_code(e, p, "requantize", [ACCUMULATOR, *part.operands], [*lines, *part.lines])
+    operands = [ACCUMULATOR, *part.operands]
+    return to_code(e, p, "requantize", operands, [*lines, *part.lines], part.zero_point)
 
 
 def multiply(e: Emission, p: Primitive) -> Function:
@@ -46,7 +47,7 @@ def multiply(e: Emission, p: Primitive) -> Function:
     scales = [(q.scale_name, q.scale) for q in (a, b, target)]
     part = _scaled(e, p, "product", scales)
     operands = [e.data("A"), e.data("B"), *zeros_a, *zeros_b, *part.operands]
-    return _narrowed(e, p, "multiply", operands, [*lines, *part.lines])
+    return _narrowed(e, p, "multiply", operands, [*lines, *part.lines], part.zero_point)
 
 
 def add_tflite(e: Emission, p: Primitive) -> Function:
@@ -165,12 +166,12 @@ def _in_fixed_point(
 
 
 def _narrowed(
-    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str]
-) -> Function:
+    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str], zero_point: str = ""
+) -> Function:  # fmt: skip
     """The zero point, in an int16 where the scheme's kernel has one: TFLite's optimized ADD and MUL."""
     narrowed = p.find("narrowed")
     if narrowed is None:
-        return to_code(e, p, name, operands, lines)
+        return to_code(e, p, name, operands, lines, zero_point)
     target = p["target"]
     zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
     wrap16 = e.file.use("wrap16")

@@ -20,10 +20,11 @@ LARGEST_SHIFT = 62  # of an int64
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Some lines of a function on single elements, and the operands that they read."""
+    """Some lines of a function on single elements, the operands that they read, and the zero point if they read it."""
 
     lines: Sequence[str]
     operands: Sequence[Operand] = ()
+    zero_point: str = ""
 
 
 def constants(

@@ -23,7 +23,7 @@ def float_form(
         "float", "scaled", f"(float){value} * {multiplier.name}", p.step("scaled").formula
     )
     rest = rounded_lines(e, p, x86=x86)
-    return Part([scaled, *rest.lines], [*read([multiplier]), *rest.operands])
+    return Part([scaled, *rest.lines], [*read([multiplier]), *rest.operands], rest.zero_point)
 
 
 def rounded_lines(e: Emission, p: Primitive, *, x86: bool) -> Part:
@@ -51,23 +51,23 @@ def rounded_lines(e: Emission, p: Primitive, *, x86: bool) -> Part:
             p.step("rounded").formula,
         ),
     ]
-    return Part(lines, zeros)
+    return Part(lines, zeros, zero)
 
 
 def to_code(
-    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str]
-) -> Function:
-    """Add the zero point to ``rounded``, saturate."""
+    e: Emission, p: Primitive, name: str, operands: Sequence[Operand], lines: Sequence[str], zero_point: str = ""
+) -> Function:  # fmt: skip
+    """Add the zero point to ``rounded``, saturate. ``zero_point``: its expression where the lines read it already."""
     target = p["target"]
-    zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
-    known = {o.name for o in operands}
+    zeros: Sequence[Operand] = ()
+    if not zero_point:
+        zero_point, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
     done = [
         *lines,
-        line("int64_t", "biased", f"rounded + {zero}", p.step("biased").formula),
+        line("int64_t", "biased", f"rounded + {zero_point}", p.step("biased").formula),
         saturated(e, "biased", target.dtype),
     ]
-    more = [o for o in zeros if o.name not in known]
-    return e.function(name, ctype(target.dtype), (*operands, *more), done)
+    return e.function(name, ctype(target.dtype), (*operands, *zeros), done)
 
 
 def quantize_dividing(e: Emission, p: Primitive) -> Function:
