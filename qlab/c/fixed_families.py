@@ -7,6 +7,7 @@ scheme's attributes.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from qlab.c import family_means
 from qlab.c.accumulation import centred
 from qlab.c.emission import Emission, Family, Function, Operand, line
 from qlab.c.fixed_point import Part, constants, read, rescaled, sum_of_ratios
@@ -190,8 +191,14 @@ def _narrowed(
 _Emitters = dict[str, Callable[..., Any]]
 _SUMS: _Emitters = {"accumulate": centred, "requantize": requantize}
 _REALS: _Emitters = {"dequantize": dequantize}
-_TFLITE: _Emitters = {**_SUMS, "add": add_tflite, "multiply": multiply}
-_RATIOS: _Emitters = {**_SUMS, "add": add_of_ratios}
+_TFLITE: _Emitters = {
+    **_SUMS,
+    "add": add_tflite,
+    "multiply": multiply,
+    "mean": family_means.of_codes,
+}
+_MEAN: _Emitters = {"mean": family_means.by_multiplier}
+_RATIOS: _Emitters = {**_SUMS, **_MEAN, "add": add_of_ratios}
 _QUANTIZE: dict[str, _Emitters] = {
     name: {**_REALS, "quantize": by}
     for name, by in (
@@ -208,7 +215,7 @@ FAMILIES = {
     "qnnpack": Family("float", _RATIOS),
     "xnnpack": Family("float", {**_RATIOS, "multiply": multiply, **_QUANTIZE["xnnpack"]}),
     "fbgemm": Family(
-        "float", {**_SUMS, "add": add_fbgemm, "multiply": multiply, **_QUANTIZE["fbgemm"]}
+        "float", {**_SUMS, **_MEAN, "add": add_fbgemm, "multiply": multiply, **_QUANTIZE["fbgemm"]}
     ),
 }
 """Scheme's name → its emitters, for every set of the scheme's parameters."""
