@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, fixed_families, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
+from qlab.c.fixed_families import FAMILIES as BY_INTEGERS
 from qlab.errors import ExportError
 from qlab.schemes import Scheme, schemes
 
@@ -49,9 +50,9 @@ FAMILIES = {
             "contract": sgemm.contract,
         },
     ),
-    **fixed_families.FAMILIES,
+    **BY_INTEGERS,
 }
-_ANY_PARAMETERS = {"ort_cpu", *fixed_families.FAMILIES}  # their emitters read them from the scheme
+_ANY_PARAMETERS = {"ort_cpu", *BY_INTEGERS}  # their emitters read them from the scheme
 
 
 def family(scheme: Scheme) -> Family:

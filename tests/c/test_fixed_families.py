@@ -13,6 +13,7 @@ from qlab.batteries import batteries
 from qlab.builder import build
 from qlab.c import c_source, check
 from qlab.c.fixed_families import FAMILIES
+from qlab.c.operators import OPERATORS
 from qlab.errors import ExportError, TraceError
 from qlab.graph import Node
 from qlab.schemes import scheme, variants
@@ -169,3 +170,17 @@ def per_channel(multipliers):
     }
     graph = dataclasses.replace(case.graph, constants=constants)
     return dataclasses.replace(case, graph=graph, inputs=inputs, expected={})
+
+
+POOLS = {"QLinearAveragePool uint8": 52, "QLinearGlobalAveragePool int8": 40}
+
+
+@pytest.mark.skipif(
+    ("com.microsoft", "QLinearAveragePool") not in OPERATORS, reason="needs the loops of pools in C"
+)
+@pytest.mark.parametrize("battery", POOLS)
+@pytest.mark.parametrize("label", VARIANTS)
+def test_means(label, battery):
+    for case in itertools.islice(batteries()[battery].cases(0), 1, None, POOLS[battery]):
+        if computed(case, VARIANTS[label]):
+            none_differs(case, VARIANTS[label])
