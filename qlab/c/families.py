@@ -20,6 +20,7 @@ from qlab.c import (
 )
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
+from qlab.c.fixed_families import FAMILIES as BY_INTEGERS
 from qlab.errors import ExportError
 from qlab.schemes import Scheme, variants
 
@@ -94,13 +95,16 @@ FAMILIES = {
             "cast": casting.specification,
         },
     ),
+    **BY_INTEGERS,
 }
+_ANY_PARAMETERS = {"ort_cpu", *BY_INTEGERS}  # their emitters read them from the scheme
 
 
 def family(scheme: Scheme) -> Family:
     """The emitters of a scheme. Raises ExportError where it has none: the name alone does not say how it rounds."""
     found = FAMILIES.get(scheme.name)
-    if found is None or (scheme.name != "ort_cpu" and scheme not in variants().values()):
+    any_parameters = scheme.name in _ANY_PARAMETERS or scheme in variants().values()
+    if found is None or not any_parameters:
         raise ExportError(
             f"the scheme {scheme.name} is not written in C; {', '.join(FAMILIES)} are"
         )

@@ -99,6 +99,49 @@ static int64_t floor_shift(int64_t value, int shift)
 {
     return value >= 0 ? value >> shift : -((-1 - value) >> shift) - 1;
 }"""),
+    "wrap16": Helper("""\
+/* What an int16 register holds of a sum. */
+static int32_t wrap16(int64_t value)
+{
+    const int32_t bits = (int32_t)((uint32_t)value & 0xFFFFu);
+    return bits <= INT16_MAX ? bits : bits - 65536;
+}"""),
+    "shift_half_up": Helper(
+        """\
+/* value / 2^shift, shift at least 1, rounded; a tie goes up. */
+static int64_t shift_half_up(int64_t value, int shift)
+{
+    return floor_shift(value + ((int64_t)1 << (shift - 1)), shift);
+}""",
+        ("floor_shift",),
+    ),
+    "shift_half_away": Helper(
+        """\
+/* value / 2^shift, rounded; a tie goes away from zero. */
+static int64_t shift_half_away(int64_t value, int shift)
+{
+    return shift == 0 ? value : floor_shift(value - (value < 0) + ((int64_t)1 << (shift - 1)), shift);
+}""",
+        ("floor_shift",),
+    ),
+    "sqrdmulh": Helper(
+        """\
+/* SQRDMULH of ARM: (2 * a * b + 2^31) / 2^32, rounded down; lowest * lowest saturates. */
+static int32_t sqrdmulh(int32_t a, int32_t b)
+{
+    const int64_t high = floor_shift((int64_t)a * b + ((int64_t)1 << 30), 31);
+    return high > INT32_MAX ? INT32_MAX : (int32_t)high;
+}""",
+        ("floor_shift",),
+    ),
+    "float_as_int": Helper("""\
+/* The 32 bits of a float that is not negative. */
+static int32_t float_as_int(float value)
+{
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}"""),
     "pair_int16": Helper(
         """\
 /* VPMADDUBSW of AVX2: the sum of two adjacent products, saturated to int16. */
