@@ -150,7 +150,7 @@ def _rounded(
             d << -lowest_power if column is None else (column[i] * d).numerator
             for i, d in enumerate(denominators)
         ]
-        arguments.append(_big(e, c_name, values, shape, found))
+        arguments.append(big(e, c_name, values, shape, found))
     *factors, denominator = arguments
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
@@ -170,7 +170,7 @@ def _rounded(
     return e.function(name, ctype(target.dtype), found, done)
 
 
-def _big(
+def big(
     e: Emission, name: str, values: Sequence[int], shape: tuple[int, ...], operands: list[Operand]
 ) -> str:
     """Define whole numbers of LIMBS limbs; the C expression of the one for an element."""
@@ -182,9 +182,12 @@ def _big(
     return name
 
 
-def definition(table: str, values: Sequence[int], limbs: int) -> str:
-    """The definition of such numbers, lowest limb first, in two's complement."""
+def definition(table: str, values: Sequence[int], limbs: int, whole: bool = False) -> str:
+    """The definition of such numbers, lowest limb first, in two's complement; or of an array of ``whole``."""
     rows = [", ".join(f"0x{(v >> 32 * i) & 0xFFFFFFFF:x}u" for i in range(limbs)) for v in values]
+    if whole:
+        body = "\n".join(text.filled("    {{", row.split(", "), "}},") for row in rows or ["0"])
+        return f"static const whole {table}[{max(len(rows), 1)}] = {{\n{body}\n}};"
     if len(rows) == 1:
         return text.filled(f"static const uint32_t {table}[LIMBS] = {{", rows[0].split(", "), "};")
     body = "\n".join(text.filled("    {", row.split(", "), "},") for row in rows)

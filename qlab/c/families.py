@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, ort_cpu, rational, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -24,14 +24,15 @@ FAMILIES = {
     "exact": Family(
         "float",
         {
-            "quantize": exact.quantize,
-            "dequantize": exact.dequantize,
+            "quantize": rational.quantize,
+            "dequantize": rational.dequantize,
+            "contract": rational.contract,
             "add": exact.add,
             "multiply": exact.multiply,
             "accumulate": centred,
             "requantize": exact.requantize,
         },
-        keeps_reals=False,
+        between="whole",
     ),
     "float32": Family("float", _SPECIFICATION),
     "float64": Family("double", _SPECIFICATION),
