@@ -87,14 +87,9 @@ def quantize(e: Emission, p: Primitive) -> Function:
 
 
 def dequantize(e: Emission, p: Primitive) -> Function:
-    """(q - zero_point) · scale: of at most 29 and 24 bits, so that a double holds it without loss."""
+    """(q - zero_point) · scale: of at most 17 and 24 bits, so that a double holds it without loss."""
     q = p["q"]
     x = e.data("x")
-    if x.kind.endswith("32_t"):
-        raise ExportError(
-            "exact DequantizeLinear of 32-bit codes is not written in C: the product does not fit a double; "
-            "codes of 4 to 16 bits do, or take the scheme float64"
-        )
     scale, scales = e.parameter(q.scale_name, q.scale, "double")
     zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
     lines = [

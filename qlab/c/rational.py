@@ -16,7 +16,7 @@ from qlab.c.roundings import is_before, round_sum
 from qlab.c.text import ctype
 from qlab.c.wholes import Rational, common, fractions
 from qlab.errors import ExportError
-from qlab.graph import Graph
+from qlab.graph import Graph, Node
 from qlab.qtypes import Array, bounds, dtype_name, is_float
 from qlab.trace import Index, Trace
 
@@ -25,8 +25,15 @@ _LARGEST_FACTOR = 2**62  # that is written as an integer
 
 
 def are_between(graph: Graph, trace: Trace) -> bool:
-    """True where a node of the graph reads a real that another made."""
-    return any(is_real(trace.tensors[n]) and graph.consumers(n) for n in made_by_nodes(graph) if n)
+    """True where a node of the graph reads a real that another made, or where a double could not hold one."""
+    reals = (n for n in made_by_nodes(graph) if n and is_real(trace.tensors[n]))
+    long = (n for n in graph.nodes if n.op_type == "DequantizeLinear" and _is_long(trace, n))
+    return any(graph.consumers(n) for n in reals) or any(long)
+
+
+def _is_long(trace: Trace, node: Node) -> bool:
+    """True for 32-bit codes: with a scale's 24 bits they are more than the 53 of a double."""
+    return bool(trace.tensors[node.inputs[0]].dtype.itemsize == 4)
 
 
 def made_by_nodes(graph: Graph) -> list[str]:
@@ -66,7 +73,7 @@ def aligned(e: Emission, into: str, value: str, factor: int, name: str) -> str:
 
 def dequantize(e: Emission, p: Primitive) -> Function:
     """(q - zero_point) · scale."""
-    if not e.file.whole or e.output().kind != "whole":
+    if not e.file.whole or (e.output().kind != "whole" and not _is_long(e.trace, e.node)):
         return exact.dequantize(e, p)
     q, x, operands = p["q"], e.data("x"), list[Operand]()
     numerators, scale = common(fractions(q.scale_name, q.scale))
@@ -79,7 +86,7 @@ def dequantize(e: Emission, p: Primitive) -> Function:
     made = Rational(scale.denominator, scale.bound * max(ends))
     factor = exact.big(e, q.scale_name, numerators, q.scale.shape, operands)
     lines = [
-        "whole real = {{0}}; /* the numerator */",
+        f"whole real = {{{{0}}}}; /* {made.said} */",
         line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
         f"{e.file.use('add_product')}(real.limb, {factor}, centered); /* centered * {q.scale_name} */",
         f"return {written(e, 'real', made)};",
@@ -127,7 +134,7 @@ def contract(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
     a, b = (number(e, name) for name in c.names)
     total = Rational(a.denominator * b.denominator, factors.taps * a.bound * b.bound)
     left, right = factors.names
-    formula = p.step("accumulator").formula
+    formula = f"{p.step('accumulator').formula}, {total.said}"
     before = [line("whole", "accumulator", "{{0}}", formula).removeprefix("const ")]
     tap = [f"{e.file.use('add_multiple')}(accumulator.limb, {left}.limb, {right}.limb);"]
     if "nothing" in factors.zero_points and NOTHING not in e.file.definitions:
@@ -166,7 +173,7 @@ def weighted(
     factors = [int(w * denominator / r.denominator) for _, w, r in terms]
     bound = sum(abs(f) * r.bound for f, (_, _, r) in zip(factors, terms, strict=True))
     said = " + ".join(v if w == 1 else f"{float(w):g} * {v}" for v, w, _ in terms)
-    lines = [f"whole {name} = {{{{0}}}}; /* {said}, over one denominator */"]
+    lines = [f"whole {name} = {{{{0}}}}; /* {said}, {Rational(denominator, bound).said} */"]
     for (value, _, _), factor in zip(terms, factors, strict=True):
         lines.append(aligned(e, name, value, factor, f"{name}_factor"))
     made = Rational(denominator, bound)

@@ -49,7 +49,7 @@ def has_wholes(e: Emission) -> bool:
             f"{node.qualified_name} of rational numbers is not written in C for exact; {known} are: take float64"
         )
     for name in node.inputs:
-        if name in e.graph.inputs and is_real(e.trace.tensors[name].dtype):
+        if name in e.graph.inputs and is_real(e.trace.tensors[name]):
             raise ExportError(
                 f"{node.qualified_name} reads the float input {name!r}, which may be NaN or infinite: in exact C "
                 "only codes and constants become rational numbers; take float64"

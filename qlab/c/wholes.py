@@ -99,6 +99,13 @@ class Rational:
     bound: int
 
     @property
+    def said(self) -> str:
+        """``numerator over 2^12``."""
+        power = self.denominator.bit_length() - 1
+        known = f"2^{power}" if self.denominator == 1 << power else f"{self.denominator:#x}"
+        return f"numerator over {known}"
+
+    @property
     def limbs(self) -> int:
         """How many limbs hold them, and what is made on the way to a float."""
         bits = max(self.bound.bit_length(), self.denominator.bit_length())
