@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qlab.c import text
+from qlab.c import text, wholes
 from qlab.c.helpers import HELPERS
 from qlab.c.recorder import Primitive
 from qlab.errors import ExportError
@@ -26,12 +26,14 @@ class Family:
     Attributes:
         real: the C type of a real number between two nodes.
         emitters: primitive → what writes it: a function on single elements; of sums an `Accumulation`.
+        between: the type of a real that a node made and another reads; "" where that is ``real`` too.
         keeps_reals: reals between nodes have that type; else they have none in C.
     """
 
     real: str
     emitters: Mapping[str, Callable[..., Any]]
     keeps_reals: bool = True
+    between: str = ""
 
 
 class File:
@@ -39,12 +41,24 @@ class File:
 
     def __init__(self, scheme: Scheme, family: "Family") -> None:
         self.names = text.Names(
-            [*HELPERS, "LIMBS", "compare", "compare_int64", "compared", "differ"]
+            [
+                *HELPERS,
+                "LIMBS",
+                "whole",
+                "nothing",
+                "compare",
+                "compare_int64",
+                "compared",
+                "differ",
+            ]
         )
         self.scheme = scheme
         self.family = family
         self.limbs = 1  # of the whole numbers of exact arithmetic
         self.big: list[tuple[str, tuple[int, ...]]] = []  # their names and values
+        self.whole = False  # reals between nodes are rational numbers: of exact arithmetic
+        self.rationals: dict[str, wholes.Rational] = {}  # such tensors
+        self.whole_arrays: set[str] = set()  # of the names in ``big`` those whose type is ``whole``
         self.helpers: set[str] = set()
         self.definitions: list[str] = []
         self._elements = 0
@@ -52,7 +66,7 @@ class File:
     @property
     def real(self) -> str:
         """The C type of a real number between two nodes."""
-        return self.family.real
+        return self.family.between if self.whole else self.family.real
 
     def use(self, helper: str) -> str:
         """A helper by its name, which it returns; those that it calls come along."""
@@ -76,6 +90,25 @@ class File:
         name = self.names.new(wanted)
         self.definitions.append(text.array(name, values, kind))
         return name
+
+    def whole_array(self, tensor: str, values: Array, kind: str = "whole") -> str:
+        """Define a constant array of rational numbers, those of a tensor; its name."""
+        numerators, self.rationals[tensor] = wholes.common(wholes.fractions(tensor, values))
+        self.need(self.rationals[tensor])
+        name = self.names.new(tensor)
+        self.count(values)
+        self.big.append((name, tuple(numerators)))
+        self.whole_arrays.add(name)
+        return name
+
+    def need(self, number: wholes.Rational) -> None:
+        """Make the whole numbers long enough. Raises ExportError where they would be too long to compute with."""
+        self.limbs = max(self.limbs, number.limbs)
+        if self.limbs > wholes.MOST_LIMBS:
+            raise ExportError(
+                f"exact numbers of {32 * self.limbs:,} bits would be needed; at most {32 * wholes.MOST_LIMBS:,} are "
+                "written in C: take float64, or fewer nodes without QuantizeLinear between them"
+            )
 
     def scalar(self, wanted: str, value: Array, kind: str) -> str:
         """Define a constant; its name."""
@@ -182,7 +215,8 @@ class Emission:
         kind = self.kind(tensor)
         if tensor in self.graph.constants:
             if name not in self.arrays:
-                self.arrays[name] = self.file.array(name, value, kind)
+                write = self.file.whole_array if kind == "whole" else self.file.array
+                self.arrays[name] = write(tensor if kind == "whole" else name, value, kind)
             return Operand(kind, scalar or name, self.arrays[name], value.shape)
         self.pointers[name] = (kind, tensor)
         return Operand(kind, scalar or name, name, value.shape)
@@ -191,7 +225,11 @@ class Emission:
         """The C type of a tensor: reals that a node made and another reads are the scheme's numbers."""
         value = self.trace.tensors[tensor]
         made = self.graph.producer(tensor) is not None
-        if made and (value.dtype == object or is_float(value.dtype)):
+        real = value.dtype == object or is_float(value.dtype)
+        known = self.graph.consumers(tensor) if made else tensor in self.graph.constants
+        if self.file.whole and real and known:
+            return "whole"
+        if made and real:
             if dtype_name(self.dtype(tensor)) != "float32":
                 raise ExportError(
                     f"{tensor!r} is {self.dtype(tensor)}; of reals only float32 is written in C"

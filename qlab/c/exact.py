@@ -101,14 +101,9 @@ def quantize(e: Emission, p: Primitive) -> Function:
 
 
 def dequantize(e: Emission, p: Primitive) -> Function:
-    """(q - zero_point) · scale: of at most 29 and 24 bits, so that a double holds it without loss."""
+    """(q - zero_point) · scale: of at most 17 and 24 bits, so that a double holds it without loss."""
     q = p["q"]
     x = e.data("x")
-    if x.kind.endswith("32_t"):
-        raise ExportError(
-            "exact DequantizeLinear of 32-bit codes is not written in C: the product does not fit a double; "
-            "codes of 4 to 16 bits do, or take the scheme float64"
-        )
     scale, scales = e.parameter(q.scale_name, q.scale, "double")
     zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
     lines = [
@@ -187,7 +182,7 @@ def _rounded(
             d << -lowest_power if column is None else (column[i] * d).numerator
             for i, d in enumerate(denominators)
         ]
-        arguments.append(_big(e, c_name, values, shape, found))
+        arguments.append(big(e, c_name, values, shape, found))
     *factors, denominator = arguments
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
@@ -215,7 +210,7 @@ def _rounded(
     return e.function(name, ctype(target.dtype), found, done)
 
 
-def _big(
+def big(
     e: Emission, name: str, values: Sequence[int], shape: tuple[int, ...], operands: list[Operand]
 ) -> str:
     """Define whole numbers of LIMBS limbs; the C expression of the one for an element."""
@@ -227,9 +222,12 @@ def _big(
     return name
 
 
-def definition(table: str, values: Sequence[int], limbs: int) -> str:
-    """The definition of such numbers, lowest limb first, in two's complement."""
+def definition(table: str, values: Sequence[int], limbs: int, whole: bool = False) -> str:
+    """The definition of such numbers, lowest limb first, in two's complement; or of an array of ``whole``."""
     rows = [", ".join(f"0x{(v >> 32 * i) & 0xFFFFFFFF:x}u" for i in range(limbs)) for v in values]
+    if whole:
+        body = "\n".join(text.filled("    {{", row.split(", "), "}},") for row in rows or ["0"])
+        return f"static const whole {table}[{max(len(rows), 1)}] = {{\n{body}\n}};"
     if len(rows) == 1:
         return text.filled(f"static const uint32_t {table}[LIMBS] = {{", rows[0].split(", "), "};")
     body = "\n".join(text.filled("    {", row.split(", "), "},") for row in rows)

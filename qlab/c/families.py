@@ -14,6 +14,7 @@ from qlab.c import (
     ort_pools,
     pooling,
     qlinearsoftmax,
+    rational,
     sgemm,
     softmax,
     specification,
@@ -49,8 +50,9 @@ FAMILIES = {
     "exact": Family(
         "float",
         {
-            "quantize": exact.quantize,
-            "dequantize": exact.dequantize,
+            "quantize": rational.quantize,
+            "dequantize": rational.dequantize,
+            "contract": rational.contract,
             "add": exact.add,
             "multiply": exact.multiply,
             "accumulate": centred,
@@ -66,7 +68,7 @@ FAMILIES = {
             "select": choosing.select,
             "cast": casting.exact,
         },
-        keeps_reals=False,
+        between="whole",
     ),
     "float32": Family("float", _SPECIFICATION),
     "float64": Family("double", _SPECIFICATION),

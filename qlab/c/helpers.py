@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from qlab.c import wholes
+
 
 @dataclasses.dataclass(frozen=True)
 class Helper:
@@ -22,7 +24,7 @@ static int64_t round_{rounding}(const uint32_t *sum, const uint32_t *denominator
     while (low < high) {{
         const int64_t code = high - (high - low) / 2;
         const int64_t rounded = code - after;
-        const int64_t whole = rounded - before; /* what sum / denominator must round to */
+        const int64_t quotient = rounded - before; /* what sum / denominator must round to */
         if (reaches(sum, denominator, {halves}, {equal})) {{
             low = code;
         }} else {{
@@ -70,8 +72,8 @@ static int64_t to_integer(double value)
 /* Half up. Adding one half first would be wrong: the sum itself is rounded. */
 static {kind} half_up{suffix}({kind} value)
 {{
-    const {kind} whole = floor{suffix}(value);
-    return value - whole >= 0.5{suffix} ? whole + 1.0{suffix} : whole; /* infinities and NaN stay */
+    const {kind} below = floor{suffix}(value);
+    return value - below >= 0.5{suffix} ? below + 1.0{suffix} : below; /* infinities and NaN stay */
 }}""")
         for kind, suffix in (("float", "f"), ("double", ""))
     },
@@ -225,16 +227,16 @@ static int reaches(const uint32_t *sum, const uint32_t *denominator, int64_t hal
     **{
         f"round_{rounding}": _round_sum(rounding, words, halves, equal)
         for rounding, words, halves, equal in (
-            ("half_to_even", "half to even", "2 * whole - 1", "rounded % 2 == 0"),
-            ("half_away", "half away from zero", "2 * whole - 1", "rounded > 0"),
-            ("half_up", "half up", "2 * whole - 1", "1"),
+            ("half_to_even", "half to even", "2 * quotient - 1", "rounded % 2 == 0"),
+            ("half_away", "half away from zero", "2 * quotient - 1", "rounded > 0"),
+            ("half_up", "half up", "2 * quotient - 1", "1"),
             (
                 "toward_zero",
                 "toward zero",
-                "rounded > 0 ? 2 * whole : 2 * (whole - 1)",
+                "rounded > 0 ? 2 * quotient : 2 * (quotient - 1)",
                 "rounded > 0",
             ),
-            ("floor", "down", "2 * whole", "1"),
+            ("floor", "down", "2 * quotient", "1"),
         )
     },
     "add_float": Helper(
@@ -301,6 +303,7 @@ static float std_max(float a, float b)
 {
     return a < b ? b : a;
 }"""),
+    **{name: Helper(*given) for name, given in wholes.HELPERS.items()},
     "same": Helper("""\
 /* Equal, or both NaN. */
 static int same(double a, double b)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from qlab.c import rational
 from qlab.c.accumulation import Accumulation, Factors
 from qlab.c.emission import Emission, Function, indices, line, loops, position
 from qlab.errors import ExportError
@@ -89,7 +90,7 @@ def convolution(e: Emission) -> list[str]:
     shape: Index = (x.shape[0], *g.output, m) if last else (x.shape[0], m, *g.output)
     variables = [n_name, *spatial, m_name] if last else [n_name, m_name, *spatial]
     integer = "int64_t" if kind == "accumulate" else e.file.real
-    zero_points = ("0", "0")
+    zero_points = ("nothing", "0") if integer == "whole" else ("0", "0")
     if kind == "accumulate":
         zero, operands = e.parameter("x_zero_point", c.lhs_zero_point, "int32_t")
         fill = operands[0].at((), ()) if operands else zero
@@ -108,11 +109,12 @@ def convolution(e: Emission) -> list[str]:
     order = [n_name, *places, channel] if last else [n_name, channel, *places]
     names = (f"{c.names[0].lower()}_k", f"{c.names[1].lower()}_k")
     fill = zero_points[0]
+    cast = "" if integer == "whole" else f"({integer})"
     at_x = position(x.shape, (), order)
     kernel = [f"k{i}" if n > 1 else "0" for i, n in enumerate(g.kernel)]
     at_w = position(w.shape, (), [m_name, "c" if channels > 1 else "0", *kernel])
     reading += [
-        f"const {integer} {names[0]} = {inside} ? ({integer}){x.array}[{at_x}] : ({integer}){fill};",
+        f"const {integer} {names[0]} = {inside} ? {cast}{x.array}[{at_x}] : {cast}{fill};",
         f"const {integer} {names[1]} = {w.array}[{at_w}];",
     ]
     sizes = {"c": channels, **{f"k{i}": n for i, n in enumerate(g.kernel)}}
@@ -166,6 +168,8 @@ def _write(e: Emission, result: _Result, unused: Sequence[str] = ()) -> list[str
 def _finish(e: Emission, result: _Result, value: str) -> list[str]:
     """From the sum to the element of the result: the bias, then codes, reals or the sum itself."""
     lines, real = [], e.file.real
+    if real == "whole" and e.has("contract"):
+        return rational.finished(e, result.shape, result.variables, value, result.bias)
     kind = real if e.has("contract") else "int64_t"
     of_reals = bool(e.tensor("bias"))  # MatMulIntegerToFloat adds float32 to the scaled sum
     if result.bias and not of_reals:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import qlab
-from qlab.c import text
+from qlab.c import rational, text, wholes
 from qlab.c.checks import elements, runs
 from qlab.c.emission import Emission, File
 from qlab.c.exact import definition
@@ -14,6 +14,7 @@ from qlab.c.families import family
 from qlab.c.helpers import HELPERS
 from qlab.c.mains import main_function
 from qlab.c.operators import OPERATORS, data_inputs
+from qlab.c.rational_operators import WRITERS, has_wholes
 from qlab.c.recorder import record
 from qlab.case import Case
 from qlab.errors import ExportError
@@ -89,11 +90,13 @@ def c_program(case: Case, scheme: Scheme) -> Program:
             raise ExportError(f"{node.qualified_name} is not written in C; {known} are")
     trace, primitives = record(given, scheme)
     _refuse(given.graph, trace, file)
+    file.whole = bool(file.family.between) and rational.are_between(given.graph, trace)
     emitted = []
     for node, called in zip(given.graph.nodes, primitives, strict=True):
         operator = operators()[node.domain, node.op_type]
         e = Emission(file, given.graph, node, operator, called, trace)
-        emitted.append((e, OPERATORS[node.domain, node.op_type](e)))
+        writer = WRITERS.get((node.domain, node.op_type)) if has_wholes(e) else None
+        emitted.append((e, (writer or OPERATORS[node.domain, node.op_type])(e)))
     single = len(emitted) == 1
     functions, function, parameters = (_one if single else _several)(file, given.graph, emitted)
     tested = elements(given, scheme) if single and len(emitted[0][0].functions) == 1 else None
@@ -109,7 +112,8 @@ def c_program(case: Case, scheme: Scheme) -> Program:
     empty = [n for n in given.graph.outputs if not trace.tensors[n].size]
     header = _header(case, given, scheme, function, parameters, fixed, empty, len(checks), tested)
     limbs = [f"#define LIMBS {file.limbs}"] if file.limbs > 1 else []
-    big = [definition(name, values, file.limbs) for name, values in file.big]
+    limbs += [wholes.TYPE] if file.whole else []
+    big = [definition(n, v, file.limbs, n in file.whole_arrays) for n, v in file.big]
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
     parts = [header, INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions, main]
     return Program("\n\n".join(parts) + "\n", function, parameters, fixed)
@@ -157,9 +161,9 @@ def _several(
     for name in made:
         if name in graph.inputs or name in graph.constants:
             raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
-        if graph.consumers(name) and kinds[name] == "double":
+        if graph.consumers(name) and kinds[name] in ("double", "whole"):
             raise ExportError(
-                f"{name!r} is an output and is read by a node too; in float64 only one of both is written in C"
+                f"{name!r} is an output and is read by a node too; in {file.scheme.name} only one of both is written in C"
             )
     parameters = tuple(
         Parameter(names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)

@@ -1,0 +1,181 @@
+"""exact as C where reals are between nodes: each is a whole number over its tensor's denominator, never rounded.
+
+Sums and products of rational numbers with denominators that are known are sums and products of whole numbers; only
+QuantizeLinear, and an output of the graph that is real, round.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from qlab.c import exact
+from qlab.c.accumulation import Accumulation, Factors
+from qlab.c.emission import Emission, Function, Operand, line, position
+from qlab.c.recorder import Primitive
+from qlab.c.roundings import is_before, round_sum
+from qlab.c.text import ctype
+from qlab.c.wholes import Rational, common, fractions
+from qlab.errors import ExportError
+from qlab.graph import Graph, Node
+from qlab.qtypes import Array, bounds, dtype_name, is_float
+from qlab.trace import Index, Trace
+
+NOTHING = "static const whole nothing = {{0}};"
+_LARGEST_FACTOR = 2**62  # that is written as an integer
+
+
+def are_between(graph: Graph, trace: Trace) -> bool:
+    """True where a node of the graph reads a real that another made, or where a double could not hold one."""
+    reals = (n for n in made_by_nodes(graph) if n and is_real(trace.tensors[n]))
+    long = (n for n in graph.nodes if n.op_type == "DequantizeLinear" and _is_long(trace, n))
+    return any(graph.consumers(n) for n in reals) or any(long)
+
+
+def _is_long(trace: Trace, node: Node) -> bool:
+    """True for 32-bit codes: with a scale's 24 bits they are more than the 53 of a double."""
+    return bool(trace.tensors[node.inputs[0]].dtype.itemsize == 4)
+
+
+def made_by_nodes(graph: Graph) -> list[str]:
+    """The tensors that nodes make."""
+    return [name for node in graph.nodes for name in node.outputs]
+
+
+def is_real(value: Array) -> bool:
+    """True for stored floats and for numbers of the exact system."""
+    return value.dtype == object or is_float(value.dtype)
+
+
+def number(e: Emission, name: str) -> Rational:
+    """What the whole numbers of an input stand for, by the schema's name of it."""
+    return e.file.rationals[e.tensor(name)]
+
+
+def written(e: Emission, value: str, made: Rational) -> str:
+    """What is assigned to an element of the output: the whole number, or rounded once where the graph ends there."""
+    e.file.need(made)
+    e.file.rationals[e.node.outputs[0]] = made
+    if e.output().kind == "whole":
+        return value
+    denominator = exact.big(e, "denominator", [made.denominator], (), [])
+    return f"{e.file.use('to_float')}({value}, {denominator})"
+
+
+def aligned(e: Emission, into: str, value: str, factor: int, name: str) -> str:
+    """The line that adds ``factor`` times a whole number to another."""
+    if abs(factor) < _LARGEST_FACTOR:
+        multiple = str(factor) if abs(factor) < 2**31 else f"INT64_C({factor})"
+        return f"{e.file.use('add_product')}({into}.limb, {value}.limb, {multiple});"
+    e.file.need(Rational(1, abs(factor)))
+    constant = exact.big(e, name, [factor], (), [])
+    return f"{e.file.use('add_multiple')}({into}.limb, {value}.limb, {constant});"
+
+
+def dequantize(e: Emission, p: Primitive) -> Function:
+    """(q - zero_point) · scale."""
+    if not e.file.whole or (e.output().kind != "whole" and not _is_long(e.trace, e.node)):
+        return exact.dequantize(e, p)
+    q, x, operands = p["q"], e.data("x"), list[Operand]()
+    numerators, scale = common(fractions(q.scale_name, q.scale))
+    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+    ends = [
+        abs(end - int(z))
+        for end in bounds(dtype_name(e.trace.tensors[e.tensor("x")].dtype))
+        for z in q.zero_point.reshape(-1)
+    ]
+    made = Rational(scale.denominator, scale.bound * max(ends))
+    factor = exact.big(e, q.scale_name, numerators, q.scale.shape, operands)
+    lines = [
+        f"whole real = {{{{0}}}}; /* {made.said} */",
+        line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
+        f"{e.file.use('add_product')}(real.limb, {factor}, centered); /* centered * {q.scale_name} */",
+        f"return {written(e, 'real', made)};",
+    ]
+    return e.function("dequantize", e.output().kind, (x, *operands, *zeros), lines)
+
+
+def quantize(e: Emission, p: Primitive) -> Function:
+    """Saturate(round(x / scale) + zero_point) of a rational x."""
+    if e.data("x").kind != "whole":
+        return exact.quantize(e, p)
+    target, x, given = p["target"], e.data("x"), number(e, "x")
+    divisors = [s * given.denominator for s in fractions(target.scale_name, target.scale)]
+    if 0 in divisors:
+        raise ExportError(f"{target.scale_name} is 0: exact C cannot divide by it")
+    ratios = [1 / d for d in divisors]
+    zero, zeros = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
+    operands = [x, *zeros]
+    largest = max(abs(r.numerator) for r in ratios) * given.bound
+    e.file.need(Rational(max(r.denominator for r in ratios) << exact.STEP_BITS, 4 * largest))
+    shape = target.scale.shape
+    multiplier = exact.big(e, "multiplier", [r.numerator for r in ratios], shape, operands)
+    denominator = exact.big(e, "denominator", [r.denominator for r in ratios], shape, operands)
+    low, high = bounds(target.dtype)
+    inside = is_before(e, False)
+    before, after = (zero, "0") if inside else ("0", zero)
+    code = f"{round_sum(e)}(sum, {denominator}, {before}, {after}, {low}, {high})"
+    words = "inside the rounded sum" if inside else "added after rounding"
+    lines = [
+        f"uint32_t sum[LIMBS] = {{0}}; /* x / {target.scale_name} = sum / denominator, sum = multiplier * x */",
+        f"{e.file.use('add_multiple')}(sum, {multiplier}, x.limb);",
+        f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */",
+    ]
+    return e.function("quantize", ctype(target.dtype), operands, lines)
+
+
+def contract(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
+    """Σ a · b, then alpha · sum + beta · C."""
+    c = p["contraction"]
+    if not e.file.whole:
+        raise ExportError(
+            f"{e.node.qualified_name} of float inputs is not written in C for exact: they may be NaN or infinite; "
+            "take float64"
+        )
+    a, b = (number(e, name) for name in c.names)
+    total = Rational(a.denominator * b.denominator, factors.taps * a.bound * b.bound)
+    left, right = factors.names
+    formula = f"{p.step('accumulator').formula}, {total.said}"
+    before = [line("whole", "accumulator", "{{0}}", formula).removeprefix("const ")]
+    tap = [f"{e.file.use('add_multiple')}(accumulator.limb, {left}.limb, {right}.limb);"]
+    if "nothing" in factors.zero_points and NOTHING not in e.file.definitions:
+        e.file.definitions.append(NOTHING)
+    affine, after, result = p["affine"], list[str](), "accumulator"
+    if affine is not None and (affine.alpha != 1 or factors.addend):
+        (alpha,), (beta,) = fractions("alpha", affine.alpha), fractions("beta", affine.beta)
+        terms = [("accumulator", alpha, total)]
+        if factors.addend:
+            terms.append((factors.addend, beta, number(e, "C")))
+        after, total = weighted(e, "affine", terms)
+        result = "affine"
+    e.file.need(total)
+    e.file.rationals[e.node.outputs[0]] = total
+    return Accumulation(before, tap, after, result)
+
+
+def finished(
+    e: Emission, shape: Index, variables: Sequence[str], value: str, bias: str
+) -> list[str]:
+    """From the sum of a product to the element of the result: Conv's bias, and the graph's output rounded."""
+    lines, made = list[str](), e.file.rationals[e.node.outputs[0]]
+    if bias:
+        terms = [(value, Fraction(1), made), (bias, Fraction(1), number(e, "B"))]
+        lines, made = weighted(e, "with_bias", terms)
+        value = "with_bias"
+    place = position(shape, shape, variables)
+    return [*lines, f"{e.output().array}[{place}] = {written(e, value, made)};"]
+
+
+def weighted(
+    e: Emission, name: str, terms: Sequence[tuple[str, Fraction, Rational]]
+) -> tuple[list[str], Rational]:
+    """The lines that make ``name``, the sum of weight · value over one denominator."""
+    denominator = math.lcm(*(w.denominator * r.denominator for _, w, r in terms))
+    factors = [int(w * denominator / r.denominator) for _, w, r in terms]
+    bound = sum(abs(f) * r.bound for f, (_, _, r) in zip(factors, terms, strict=True))
+    said = " + ".join(v if w == 1 else f"{float(w):g} * {v}" for v, w, _ in terms)
+    lines = [f"whole {name} = {{{{0}}}}; /* {said}, {Rational(denominator, bound).said} */"]
+    for (value, _, _), factor in zip(terms, factors, strict=True):
+        lines.append(aligned(e, name, value, factor, f"{name}_factor"))
+    made = Rational(denominator, bound)
+    e.file.need(made)
+    return lines, made

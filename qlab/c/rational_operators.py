@@ -1,0 +1,176 @@
+"""Operators over rational numbers between nodes, in exact: which there are, and what each does with one element."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from qlab.c.emission import Emission, Operand, indices, line, loops, position
+from qlab.c.operators import OPERATORS, Writer
+from qlab.c.rational import aligned, is_real, made_by_nodes, number, weighted, written
+from qlab.c.wholes import Rational, fractions
+from qlab.errors import ExportError
+
+Made = tuple[list[Operand], list[str], str, Rational]
+"""Operands of a function on single elements, its lines, the name of the result, and what it stands for."""
+_DATA = {"A", "B", "C", "X", "W", "x", "input", "data"}
+_MOVING = (
+    "Identity",
+    "Reshape",
+    "Flatten",
+    "Transpose",
+    "Squeeze",
+    "Unsqueeze",
+    "Slice",
+    "Gather",
+    "Expand",
+    "Tile",
+)
+
+
+def has_wholes(e: Emission) -> bool:
+    """True where the node reads or makes rational numbers.
+
+    Raises:
+        ExportError: an operator that is not written over them, or one that reads a float whose value is not known.
+    """
+    if not e.file.whole:
+        return False
+    node, made = e.node, made_by_nodes(e.graph)
+    read = [n for n in node.inputs if n in made and is_real(e.trace.tensors[n])]
+    wanted = [n for n in node.outputs if n and is_real(e.trace.tensors[n])]
+    if not read and not wanted:
+        return False
+    key = (node.domain, node.op_type)
+    if key not in WRITERS:
+        known = ", ".join(sorted({name for _, name in WRITERS}))
+        raise ExportError(
+            f"{node.qualified_name} of rational numbers is not written in C for exact; {known} are: take float64"
+        )
+    for name in node.inputs:
+        if name in e.graph.inputs and is_real(e.trace.tensors[name]):
+            raise ExportError(
+                f"{node.qualified_name} reads the float input {name!r}, which may be NaN or infinite: in exact C "
+                "only codes and constants become rational numbers; take float64"
+            )
+    for role, name in zip(e.operator.inputs, node.inputs, strict=False):
+        if role not in _DATA and name in made:
+            raise ExportError(
+                f"{node.qualified_name}'s {role} is computed by a node; exact C needs it as a constant"
+            )
+    return True
+
+
+def _add(e: Emission) -> Made:
+    a, b = e.data("A"), e.data("B")
+    terms = [(name, Fraction(1), number(e, name)) for name in "AB"]
+    lines, made = weighted(e, "sum", terms)
+    return [a, b], lines, "sum", made
+
+
+def _multiply(e: Emission) -> Made:
+    operands = [e.data("A"), e.data("B")]
+    a, b = number(e, "A"), number(e, "B")
+    lines = [
+        "whole product = {{0}};",
+        f"{e.file.use('add_multiple')}(product.limb, A.limb, B.limb);",
+    ]
+    return operands, lines, "product", Rational(a.denominator * b.denominator, a.bound * b.bound)
+
+
+def _relu(e: Emission) -> Made:
+    lines = ["const whole nothing = {{0}};"]
+    positive = f"{e.file.use('sign')}(X.limb) > 0 ? X : nothing"
+    lines.append(line("whole", "above", positive, "max(0, X)"))
+    return [e.data("X")], lines, "above", number(e, "X")
+
+
+def _clip(e: Emission) -> Made:
+    x, given = e.data("input"), number(e, "input")
+    reach = Fraction(given.bound, given.denominator)
+    limits = {
+        name: limit for name in ("min", "max") if (limit := _limit(e, name, reach)) is not None
+    }
+    denominator = math.lcm(given.denominator, *(v.denominator for v in limits.values()))
+    weight = denominator // given.denominator
+    numerators = {name: int(limit * denominator) for name, limit in limits.items()}
+    made = Rational(denominator, max(given.bound * weight, *map(abs, numerators.values()), 1))
+    e.file.need(made)
+    lines = ["whole value = {{0}}; /* input, over the denominator of the limits too */"]
+    lines.append(aligned(e, "value", "input", weight, "input_factor"))
+    value = "value"
+    for name, numerator in numerators.items():
+        table = e.file.names.new(f"limit_{name}")
+        e.file.big.append((table, (numerator,)))
+        e.file.whole_arrays.add(table)
+        chosen, said = "above", "max(input, min)"
+        pair = f"{value}.limb, {table}[0].limb"
+        if name == "max":
+            chosen, said = "between", "min(..., max)"
+            pair = f"{table}[0].limb, {value}.limb"
+        test = f"{e.file.use('is_less')}({pair}) ? {table}[0] : {value}"
+        lines.append(line("whole", chosen, test, said))
+        value = chosen
+    return [x], lines, value, made
+
+
+def _limit(e: Emission, name: str, reach: Fraction) -> Fraction | None:
+    """A limit of Clip; None where no number of the tensor is beyond it."""
+    if e.tensor(name):
+        stored = e.trace.tensors[e.tensor(name)]
+    elif name in e.node.attributes:
+        stored = np.asarray(e.node.attributes[name], np.float32)
+    elif e.dtype(e.tensor("input")) == "float32":
+        largest = np.finfo(np.float32).max
+        stored = np.asarray(largest if name == "max" else -largest)
+    else:
+        raise ExportError(f"Clip without {name} is written in C for float32 only")
+    (limit,) = fractions(name, stored)
+    beyond = limit >= reach if name == "max" else limit <= -reach
+    return None if beyond else limit
+
+
+def elementwise(name: str, write: Callable[[Emission], Made]) -> Callable[[Emission], list[str]]:
+    """An operator on single rational numbers, with broadcasting."""
+
+    def writer(e: Emission) -> list[str]:
+        operands, lines, value, made = write(e)
+        result = written(e, value, made)
+        out, shape = e.output(), e.shape()
+        function = e.function(name, out.kind, operands, [*lines, f"return {result};"])
+        variables = indices(shape)
+        place = position(shape, shape, variables)
+        return loops(
+            shape, variables, [f"{out.array}[{place}] = {function.call(shape, variables)};"]
+        )
+
+    return writer
+
+
+def moving(e: Emission) -> list[str]:
+    """An operator that moves values of its first input: the numbers and their denominator stay."""
+    if e.kind(e.node.outputs[0]) != "whole":
+        raise ExportError(
+            f"{e.node.qualified_name} makes a real output of the graph, which is not written in C for exact: "
+            "take its input as the output, or float64"
+        )
+    lines = OPERATORS[e.node.domain, e.node.op_type](e)
+    e.file.rationals[e.node.outputs[0]] = e.file.rationals[e.node.inputs[0]]
+    return lines
+
+
+WRITERS: dict[tuple[str, str], Writer] = {
+    **{
+        key: OPERATORS[key]
+        for domain in ("", "com.microsoft")
+        for key in ((domain, "QuantizeLinear"), (domain, "DequantizeLinear"))
+    },
+    **{("", name): OPERATORS["", name] for name in ("MatMul", "Gemm", "Conv")},
+    ("", "Add"): elementwise("add", _add),
+    ("", "Mul"): elementwise("multiply", _multiply),
+    ("", "Relu"): elementwise("relu", _relu),
+    ("", "Clip"): elementwise("clip", _clip),
+    **{("", name): moving for name in _MOVING if ("", name) in OPERATORS},
+}
+"""The loops of products and of QuantizeLinear and DequantizeLinear are the usual ones; the scheme's emitters differ."""
