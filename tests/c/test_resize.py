@@ -38,13 +38,13 @@ def test_linear(name, dtype):
 def test_linear_in_whole_numbers():
     """Scales of 24 bits on two axes fit 64 bits; what does not is refused."""
     written, refused = 0, []
-    for case in itertools.islice(batteries()["Resize linear int8"].cases(0), 0, None, 6):
+    for case in itertools.islice(batteries()["Resize linear int8"].cases(0), 0, None, 12):
         try:
             none_differs(case, SCHEMES["exact"])
             written += 1
         except ExportError as error:
             refused.append(str(error))
-    assert written >= 15
+    assert written >= 8
     assert all("does not fit 64 bits" in words for words in refused)
 
 
