@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, sgemm, specification
+from qlab.c import dynamic, exact, ort_cpu, scaled_products, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -18,6 +18,7 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "accumulate": centred,
     "requantize": specification.requantize,
     "rescale": specification.rescale,
+    "rescale_with_bias": scaled_products.rescale_with_bias,
     "contract": in_order,
 }
 FAMILIES = {
@@ -46,6 +47,7 @@ FAMILIES = {
             "accumulate": raw,
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
+            "rescale_with_bias": scaled_products.rescale_with_bias_of_ort_cpu,
             "contract": sgemm.contract,
         },
     ),

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qlab.c import scaled_products
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
 from qlab.trace import Index
-
 
 Writer = Callable[[Emission], list[str]]
 """Writes the body of a node's function."""
@@ -139,7 +139,7 @@ def dynamic_quantize(e: Emission) -> list[str]:
     operands, variables = flattened(function.operands, shape)
     assert variables is not None
     value = type(function)(function.name, function.kind, operands).call(
-        (size,), variables, y_scale="scale", y_zero_point="zero_point"
+        (size,), variables, scale="scale", zero_point="zero_point"
     )
     return [*lines, *loops((size,), variables, [f"{out.array}[{variables[0]}] = {value};"])]
 
@@ -175,13 +175,14 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Reshape"): moving("data"),
     ("", "Flatten"): moving("input"),
     ("", "Transpose"): moving("data", permuted=True),
+    **scaled_products.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),
     "QGemm": ("A", "B", "C"),
-    "MatMulIntegerToFloat": ("A", "B", "bias"),
     "Gemm": ("A", "B", "C"),
     "Conv": ("X", "W", "B"),
+    **scaled_products.DATA,
 }
 """Inputs that are data; of an operator that is not here, those named in ``_ANY``. All others are constants of the file."""
 _ANY = ("A", "B", "a", "b", "x", "w", "X", "W", "input", "data")
