@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import dynamic, exact, ort_cpu, scaled_products, sgemm, specification
+from qlab.c import blocked_weights, dynamic, exact, ort_cpu, scaled_products, sgemm, specification
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -20,6 +20,7 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "rescale": specification.rescale,
     "rescale_with_bias": scaled_products.rescale_with_bias,
     "contract": in_order,
+    "multiply_blocks": blocked_weights.specification,
 }
 FAMILIES = {
     "exact": Family(
@@ -49,6 +50,7 @@ FAMILIES = {
             "rescale": ort_cpu.rescale,
             "rescale_with_bias": scaled_products.rescale_with_bias_of_ort_cpu,
             "contract": sgemm.contract,
+            "multiply_blocks": blocked_weights.ort_cpu,
         },
     ),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qlab.c import scaled_products
+from qlab.c import blocked_weights, scaled_products
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -176,6 +176,7 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     ("", "Flatten"): moving("input"),
     ("", "Transpose"): moving("data", permuted=True),
     **scaled_products.OPERATORS,
+    **blocked_weights.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),
@@ -183,6 +184,7 @@ DATA = {
     "Gemm": ("A", "B", "C"),
     "Conv": ("X", "W", "B"),
     **scaled_products.DATA,
+    **blocked_weights.DATA,
 }
 """Inputs that are data; of an operator that is not here, those named in ``_ANY``. All others are constants of the file."""
 _ANY = ("A", "B", "a", "b", "x", "w", "X", "W", "input", "data")
