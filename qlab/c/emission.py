@@ -127,7 +127,12 @@ class Operand:
     shape: Index
 
     def at(self, shape: Index, variables: Sequence[str]) -> str:
-        """The entry for one element of a tensor of ``shape``, whose indices are ``variables``."""
+        """The entry for one element of a tensor of ``shape``, whose indices are ``variables``.
+
+        Without an array it is a variable of the node's function that has the scalar's name.
+        """
+        if not self.array:
+            return self.name
         return f"{self.array}[{position(self.shape, shape, variables)}]"
 
 

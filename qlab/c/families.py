@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qlab.c import (
+    blocked_weights,
     casting,
     choosing,
     converting,
@@ -15,6 +16,7 @@ from qlab.c import (
     pooling,
     qlinearsoftmax,
     rational,
+    scaled_products,
     sgemm,
     softmax,
     specification,
@@ -34,6 +36,7 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "accumulate": centred,
     "requantize": specification.requantize,
     "rescale": specification.rescale,
+    "rescale_with_bias": scaled_products.rescale_with_bias,
     "contract": in_order,
     "average_pool": pooling.average_pool,
     "max_pool": pooling.max_pool,
@@ -45,6 +48,7 @@ _SPECIFICATION: dict[str, Callable[..., Any]] = {
     "convert": converting.specification,
     "select": choosing.select,
     "cast": casting.specification,
+    "multiply_blocks": blocked_weights.specification,
 }
 FAMILIES = {
     "exact": Family(
@@ -83,6 +87,7 @@ FAMILIES = {
             "accumulate": raw,
             "requantize": ort_cpu.requantize,
             "rescale": ort_cpu.rescale,
+            "rescale_with_bias": scaled_products.rescale_with_bias_of_ort_cpu,
             "contract": sgemm.contract,
             "average_pool": ort_pools.average_pool,
             "max_pool": ort_pools.max_pool,
@@ -95,6 +100,7 @@ FAMILIES = {
             "convert": converting.ort_cpu,
             "select": choosing.ort_cpu_select,
             "cast": casting.specification,
+            "multiply_blocks": blocked_weights.ort_cpu,
         },
     ),
     **BY_INTEGERS,

@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from qlab.c import casting, choosing, converting, moving, pools, resize, softmax
+from qlab.c import (
+    blocked_weights,
+    casting,
+    choosing,
+    converting,
+    moving,
+    pools,
+    resize,
+    scaled_products,
+    softmax,
+)
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.products import convolution, matrix_product
 from qlab.errors import ExportError
@@ -120,7 +130,7 @@ def dynamic_quantize(e: Emission) -> list[str]:
     operands, variables = flattened(function.operands, shape)
     assert variables is not None
     value = type(function)(function.name, function.kind, operands).call(
-        (size,), variables, y_scale="scale", y_zero_point="zero_point"
+        (size,), variables, scale="scale", zero_point="zero_point"
     )
     return [*lines, *loops((size,), variables, [f"{out.array}[{variables[0]}] = {value};"])]
 
@@ -163,16 +173,19 @@ OPERATORS: dict[tuple[str, str], Writer] = {
     **choosing.OPERATORS,
     **converting.OPERATORS,
     **casting.OPERATORS,
+    **scaled_products.OPERATORS,
+    **blocked_weights.OPERATORS,
 }
 DATA = {
     "QLinearConv": ("x", "w", "B"),
     "QGemm": ("A", "B", "C"),
-    "MatMulIntegerToFloat": ("A", "B", "bias"),
     "Gemm": ("A", "B", "C"),
     "Conv": ("X", "W", "B"),
     **moving.DATA,
     **choosing.DATA,
     **converting.DATA,
+    **scaled_products.DATA,
+    **blocked_weights.DATA,
 }
 """Inputs that are data; of an operator that is not here, those named in ``_ANY``. All others are constants of the file."""
 _ANY = ("A", "B", "a", "b", "x", "w", "X", "W", "input", "data")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qlab.c import rational
 from qlab.c.accumulation import Accumulation, Factors
-from qlab.c.emission import Emission, Function, indices, line, loops, position
+from qlab.c.emission import Emission, Function, Operand, indices, line, loops, position
 from qlab.errors import ExportError
 from qlab.lowering import window
 from qlab.schemes import Contraction
@@ -35,18 +35,23 @@ class _Result:
     bias: str
 
 
-def matrix_product(e: Emission) -> list[str]:
-    """QLinearMatMul, MatMulInteger, QGemm, MatMulIntegerToFloat, MatMul, Gemm."""
+def matrix_product(e: Emission, left: Operand | None = None) -> list[str]:
+    """QLinearMatMul, MatMulInteger, QGemm, MatMulIntegerToFloat, MatMul, Gemm.
+
+    Args:
+        left: what stands for the first operand; None is the node's own input.
+    """
     kind = "contract" if e.has("contract") else "accumulate"
     c: Contraction = e.primitive(kind)["contraction"]
     shape = c.result_shape
     variables = indices(shape, "n")
     variables[-2:] = [v if v == "0" else n for v, n in zip(variables[-2:], "ij", strict=True)]
     a, b = (e.data(name) for name in c.names)
+    a = left or a
     row, column = variables[-2:]
-    left: list[str] = [*variables[:-2], row, "k"] if len(a.shape) > 1 else ["k"]
-    right: list[str] = [*variables[:-2], "k", column] if len(b.shape) > 1 else ["k"]
-    for order, attribute in ((left, "transA"), (right, "transB")):
+    at_left: list[str] = [*variables[:-2], row, "k"] if len(a.shape) > 1 else ["k"]
+    at_right: list[str] = [*variables[:-2], "k", column] if len(b.shape) > 1 else ["k"]
+    for order, attribute in ((at_left, "transA"), (at_right, "transB")):
         if e.node.attributes.get(attribute, 0):
             order[-2:] = order[:-3:-1]
     names = (f"{c.names[0].lower()}_k", f"{c.names[1].lower()}_k")
@@ -54,7 +59,7 @@ def matrix_product(e: Emission) -> list[str]:
     k = c.lhs.shape[-1]
     reading = [
         f"const {integer} {name} = {item.array}[{position(item.shape, (), order)}];"
-        for name, item, order in zip(names, (a, b), (left, right), strict=True)
+        for name, item, order in zip(names, (a, b), (at_left, at_right), strict=True)
     ]
     zero_points = ("0", "0")
     if kind == "accumulate":
@@ -67,8 +72,7 @@ def matrix_product(e: Emission) -> list[str]:
     kept = [i for i in range(len(shape)) if i not in dropped]
     total = tuple(shape[i] for i in kept)
     kept_variables = [variables[i] for i in kept]
-    name = next((n for n in ("C", "bias") if e.tensor(n)), "")
-    bias = e.data(name).at(total, kept_variables) if name else ""
+    bias = e.data("C").at(total, kept_variables) if e.tensor("C") else ""
     addend, bias = (bias, "") if kind == "contract" else ("", bias)
     factors = Factors(names, zero_points, k, total, kept_variables, addend)
     taps = _Sum((k,), ("k",), reading, factors)
@@ -139,7 +143,10 @@ def _zero_point(
     e: Emission, c: Contraction, side: int, shape: Index, variables: Sequence[str]
 ) -> str:
     value = (c.lhs_zero_point, c.rhs_zero_point)[side]
-    name, operands = e.parameter(f"{c.names[side].lower()}_zero_point", value, "int32_t")
+    name = f"{c.names[side].lower()}_zero_point"
+    if name not in e.operator.inputs:
+        return name  # the node's function has computed it
+    name, operands = e.parameter(name, value, "int32_t")
     return operands[0].at(shape, variables) if operands else name
 
 
@@ -171,17 +178,13 @@ def _finish(e: Emission, result: _Result, value: str) -> list[str]:
     if real == "whole" and e.has("contract"):
         return rational.finished(e, result.shape, result.variables, value, result.bias)
     kind = real if e.has("contract") else "int64_t"
-    of_reals = bool(e.tensor("bias"))  # MatMulIntegerToFloat adds float32 to the scaled sum
-    if result.bias and not of_reals:
+    if result.bias:
         biased = f"{value} + {f'({kind})' if e.has('contract') else ''}{result.bias}"
         lines, value = [line(kind, "with_bias", biased, "accumulator + bias")], "with_bias"
-    for finish in ("requantize", "rescale"):
+    for finish in ("requantize", "rescale", "rescale_with_bias"):
         if e.has(finish):
             function: Function = e.emit(finish)
             value = function.call(result.shape, result.variables, accumulator=value)
-    if of_reals:
-        lines.append(line(real, "scaled", value, "accumulator * multiplier"))
-        value = f"scaled + ({real}){result.bias}"
     out = e.output()
     if out.kind == "float" and real == "double":
         value = f"(float)({value})"

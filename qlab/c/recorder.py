@@ -73,10 +73,23 @@ def record(case: Case, scheme: Scheme) -> tuple[Trace, tuple[tuple[Primitive, ..
     """The trace of a case, and for each node of it the primitives that it called, in order."""
     recorder = Recorder(scheme)
     made = trace(case.graph, case.inputs, cast(Scheme, recorder))
-    return made, tuple(_of(node, recorder.primitives) for node in made.nodes)
+    return made, _by_node(made.nodes, recorder.primitives)
 
 
-def _of(node: NodeTrace, primitives: list[Primitive]) -> tuple[Primitive, ...]:
-    """Steps are told apart by identity: two nodes may yield equal ones."""
-    own = {id(step) for step in node.steps}
-    return tuple(p for p in primitives if any(id(step) in own for step in p.steps))
+def _by_node(
+    nodes: tuple[NodeTrace, ...], primitives: list[Primitive]
+) -> tuple[tuple[Primitive, ...], ...]:
+    """Steps are told apart by identity: two nodes may yield equal ones.
+
+    An operator that renames the steps of a primitive yields those of a later one as they are.
+    """
+    owner = {id(step): place for place, node in enumerate(nodes) for step in node.steps}
+    found: list[list[Primitive]] = [[] for _ in nodes]
+    waiting: list[Primitive] = []
+    for primitive in primitives:
+        waiting.append(primitive)
+        place = next((owner[id(s)] for s in primitive.steps if id(s) in owner), None)
+        if place is not None:
+            found[place] += waiting
+            waiting = []
+    return tuple(tuple(called) for called in found)
