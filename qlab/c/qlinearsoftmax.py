@@ -9,6 +9,7 @@ from qlab.c.dequantized import codes_of, require_constant
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.exact import STEP_BITS
 from qlab.c.recorder import Primitive
+from qlab.c.roundings import round_sum
 from qlab.c.softmax import entry, for_row, row_function
 from qlab.c.specification import saturated
 from qlab.c.text import ctype
@@ -122,7 +123,7 @@ def exact(e: Emission, p: Primitive) -> str:
     needed = bits + 1 + SMALLER + rows.length.bit_length() + STEP_BITS
     e.file.limbs = max(e.file.limbs, needed // 32 + 1)
     zero, _ = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
-    add_product, round_sum = e.file.use("add_product"), e.file.use("round_sum")
+    add_product, code_of = e.file.use("add_product"), round_sum(e)
     low, high = bounds(target.dtype)
     at, beyond = entry("x", rows), ">" if step >= 0 else "<"
     difference = f"maximum - {at}" if step >= 0 else f"{at} - maximum"
@@ -139,7 +140,7 @@ def exact(e: Emission, p: Primitive) -> str:
             rows,
             "uint32_t power[LIMBS] = {0}; /* exponential * denominator */",
             f"{add_product}(power, {table}[{difference}], {factors[0]});",
-            f"{entry('y', rows)} = ({x.kind}){round_sum}(power, total, 0, {zero}, {low}, {high});",
+            f"{entry('y', rows)} = ({x.kind}){code_of}(power, total, 0, {zero}, {low}, {high});",
         ),
     ]
     return row_function(e, (x.kind, x.kind), lines)
