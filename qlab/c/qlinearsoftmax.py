@@ -9,7 +9,7 @@ from qlab.c.dequantized import codes_of, require_constant
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.exact import STEP_BITS
 from qlab.c.recorder import Primitive
-from qlab.c.roundings import round_sum
+from qlab.c.roundings import is_before, round_sum
 from qlab.c.softmax import entry, for_row, row_function
 from qlab.c.specification import saturated
 from qlab.c.text import ctype
@@ -124,6 +124,7 @@ def exact(e: Emission, p: Primitive) -> str:
     e.file.limbs = max(e.file.limbs, needed // 32 + 1)
     zero, _ = e.parameter(target.zero_point_name, target.zero_point, "int32_t")
     add_product, code_of = e.file.use("add_product"), round_sum(e)
+    zeros = f"{zero}, 0" if is_before(e, schema=False) else f"0, {zero}"
     low, high = bounds(target.dtype)
     at, beyond = entry("x", rows), ">" if step >= 0 else "<"
     difference = f"maximum - {at}" if step >= 0 else f"{at} - maximum"
@@ -140,7 +141,7 @@ def exact(e: Emission, p: Primitive) -> str:
             rows,
             "uint32_t power[LIMBS] = {0}; /* exponential * denominator */",
             f"{add_product}(power, {table}[{difference}], {factors[0]});",
-            f"{entry('y', rows)} = ({x.kind}){code_of}(power, total, 0, {zero}, {low}, {high});",
+            f"{entry('y', rows)} = ({x.kind}){code_of}(power, total, {zeros}, {low}, {high});",
         ),
     ]
     return row_function(e, (x.kind, x.kind), lines)

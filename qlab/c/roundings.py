@@ -39,9 +39,10 @@ def code_lines(e: Emission, zero: str, zero_name: str, *, before: bool) -> tuple
     real, to_integer = e.file.real, e.file.use("to_integer")
     words = f"round {ROUNDINGS[rounding(e)]}"
     if is_before(e, before):
+        name = "sum" if before else "with_zero_point"  # a mean's operand is its sum
         return [
-            line(real, "sum", f"scaled + ({real}){zero}", f"scaled + {zero_name}"),
-            line(real, "rounded", rounded(e, "sum"), words),
+            line(real, name, f"scaled + ({real}){zero}", f"scaled + {zero_name}"),
+            line(real, "rounded", rounded(e, name), words),
         ], f"{to_integer}(rounded)"
     biased = f"{to_integer}(rounded) + {zero}"
     return [

@@ -25,6 +25,8 @@ from qlab.schemes.fixed_point import double_rounding, frexp_multiplier, multipli
 from qlab.schemes.rounding import round_half_away
 from qlab.trace import Step
 
+LEAST = 2.0**-32  # of a multiplier: the library asserts that it shifts by 31 at most
+
 
 @dataclasses.dataclass(frozen=True)
 class Gemmlowp(Family):
@@ -55,7 +57,7 @@ class Gemmlowp(Family):
         multiplier = f32(product / as_float32(self.name, target.scale))
         yield Step("multiplier", f"f32({formula} / {target.scale_name})", multiplier)
         remedy = "a larger scale of the result, or tflite, which shifts to the left too"
-        check_range(self.name, "multiplier", multiplier, 0, 1, remedy)
+        check_range(self.name, "multiplier", multiplier, LEAST, 1, remedy)
         quantized, shift = frexp_multiplier(multiplier)
         yield from multiplier_steps(
             "",

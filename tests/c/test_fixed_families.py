@@ -13,7 +13,6 @@ from qlab.batteries import batteries
 from qlab.builder import build
 from qlab.c import c_source, check
 from qlab.c.fixed_families import FAMILIES
-from qlab.c.operators import OPERATORS
 from qlab.errors import ExportError, TraceError
 from qlab.graph import Node
 from qlab.schemes import scheme, variants
@@ -175,9 +174,6 @@ def per_channel(multipliers):
 POOLS = {"QLinearAveragePool uint8": 52, "QLinearGlobalAveragePool int8": 40}
 
 
-@pytest.mark.skipif(
-    ("com.microsoft", "QLinearAveragePool") not in OPERATORS, reason="needs the loops of pools in C"
-)
 @pytest.mark.parametrize("battery", POOLS)
 @pytest.mark.parametrize("label", VARIANTS)
 def test_means(label, battery):
