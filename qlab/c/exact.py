@@ -11,13 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from qlab.arithmetic import EXACT
-from qlab.c import text
+from qlab.c import formats, text
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
 from qlab.c.specification import ACCUMULATOR
 from qlab.c.text import ctype
 from qlab.errors import ExportError
-from qlab.qtypes import Array, bounds
+from qlab.qtypes import Array, bounds, is_float8
 from qlab.schemes import Target
 
 VALUE_BITS = 63  # of an integer at run time
@@ -59,9 +59,14 @@ def requantize(e: Emission, p: Primitive) -> Function:
 
 def quantize(e: Emission, p: Primitive) -> Function:
     """Saturate(round(x / scale) + zero_point): x is mantissa · 2^exponent."""
-    target, x = p["target"], e.data("x")
+    target = p["target"]
+    x, value = formats.read(e, "x")
     ratio = _ratio((), target)
-    if x.kind != "float":
+    if is_float8(target.dtype):
+        raise ExportError(
+            f"exact QuantizeLinear to {target.dtype} is not written in C; float64 and float32 are"
+        )
+    if value == "x" and x.kind != "float":
         term = "(int64_t)x"
         return _rounded(e, p, "quantize", [x], [ratio], ("multiplier",), [term], inside=False)
     ends = bounds(target.dtype)
@@ -72,12 +77,14 @@ def quantize(e: Emission, p: Primitive) -> Function:
         )
     lowest, (low, high) = ends[0], ends[::-1] if True in signs else ends
     kind = ctype(target.dtype)
+    number = "x" if value == "x" else "number"
     lines = [
-        "if (x != x || x - x != 0.0f) { /* NaN becomes the lowest code; infinities are the ends */",
-        f"    return ({kind})(x != x ? {lowest} : x > 0.0f ? {high} : {low});",
+        *([] if value == "x" else [line("float", number, value)]),
+        f"if ({number} - {number} != 0.0f) {{ /* NaN becomes the lowest code; infinities are the ends */",
+        f"    return ({kind})({number} != {number} ? {lowest} : {number} > 0.0f ? {high} : {low});",
         "}",
         "int exponent;",
-        line("int64_t", "mantissa", "(int64_t)ldexpf(frexpf(x, &exponent), 24)"),
+        line("int64_t", "mantissa", f"(int64_t)ldexpf(frexpf({number}, &exponent), 24)"),
     ]
     return _rounded(
         e, p, "quantize", [x], [ratio], ("multiplier",), ["mantissa"],
@@ -88,19 +95,25 @@ def quantize(e: Emission, p: Primitive) -> Function:
 def dequantize(e: Emission, p: Primitive) -> Function:
     """(q - zero_point) · scale: of at most 29 and 24 bits, so that a double holds it without loss."""
     q = p["q"]
-    x = e.data("x")
-    if x.kind.endswith("32_t"):
+    x, value = formats.read(e, "x")
+    if x.kind.endswith("32_t") and q.scale.dtype == np.float32:
         raise ExportError(
             "exact DequantizeLinear of 32-bit codes is not written in C: the product does not fit a double; "
-            "codes of 4 to 16 bits do, or take the scheme float64"
+            "codes of up to 16 bits do, or take the scheme float64"
         )
     scale, scales = e.parameter(q.scale_name, q.scale, "double")
-    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
-    lines = [
-        line("int32_t", "centered", f"x - {zero}", p.step("centered").formula),
-        f"return (float)(centered * {scale}); /* the product is exact, so this rounds once */",
-    ]
-    return e.function("dequantize", "float", (x, *scales, *zeros), lines)
+    if is_float8(q.codes.dtype):
+        lines, operands, product = [], (x, *scales), f"{value} * {scale}"
+    else:
+        zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+        lines = [
+            line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
+        ]
+        operands, product = (x, *scales, *zeros), f"(double)centered * {scale}"
+    kind, result = formats.written(e, product)
+    result = result if kind.startswith("uint") else f"(float)({result})"
+    lines.append(f"return {result}; /* the product is exact, so this rounds once */")
+    return e.function("dequantize", kind, operands, lines)
 
 
 def _ratio(scales: Sequence[Array], target: Target) -> Array:

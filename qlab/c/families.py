@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from qlab.c import blocked_weights, dynamic, exact, ort_cpu, scaled_products, sgemm, specification
+from qlab.c import (
+    blocked_weights,
+    conversions,
+    dynamic,
+    exact,
+    ort_cpu,
+    scaled_products,
+    sgemm,
+    specification,
+)
 from qlab.c.accumulation import centred, in_order, raw
 from qlab.c.emission import Family
 from qlab.errors import ExportError
@@ -40,8 +49,8 @@ FAMILIES = {
     "ort_cpu": Family(
         "float",
         {
-            "quantize": ort_cpu.quantize,
-            "dequantize": ort_cpu.dequantize,
+            "quantize": conversions.quantize,
+            "dequantize": conversions.dequantize,
             "dynamic_quantize": dynamic.ort_cpu,
             "add": ort_cpu.add,
             "multiply": ort_cpu.multiply,
