@@ -62,19 +62,15 @@ def quantize(e: Emission, p: Primitive) -> Function:
     target = p["target"]
     x, value = formats.read(e, "x")
     ratio = _ratio((), target)
-    if is_float8(target.dtype):
-        raise ExportError(
-            f"exact QuantizeLinear to {target.dtype} is not written in C; float64 and float32 are"
-        )
     if value == "x" and x.kind != "float":
         term = "(int64_t)x"
         return _rounded(e, p, "quantize", [x], [ratio], ("multiplier",), [term], inside=False)
-    ends = bounds(target.dtype)
     signs = {bool(v < 0) for v in ratio.reshape(-1)}
     if len(signs) > 1:
         raise ExportError(
             f"{target.scale_name} has entries of both signs: an infinite x has no one end in exact C"
         )
+    ends = bounds(target.dtype)
     lowest, (low, high) = ends[0], ends[::-1] if True in signs else ends
     kind = ctype(target.dtype)
     number = "x" if value == "x" else "number"
@@ -123,8 +119,7 @@ def _ratio(scales: Sequence[Array], target: Target) -> Array:
         product = np.asarray(product * EXACT.real(scale), object)
     divisor = EXACT.real(target.scale)
     for value in (*product.reshape(-1), *divisor.reshape(-1)):
-        if not isinstance(value, Fraction):
-            raise ExportError("a scale is NaN or infinite: exact C needs finite scales")
+        finite(value)
     if any(v == 0 for v in divisor.reshape(-1)):
         raise ExportError(f"{target.scale_name} is 0: exact C cannot divide by it")
     return np.asarray(product / divisor, object)
@@ -162,7 +157,7 @@ def _rounded(
             d << -lowest_power if column is None else (column[i] * d).numerator
             for i, d in enumerate(denominators)
         ]
-        arguments.append(_big(e, c_name, values, shape, found))
+        arguments.append(big(e, c_name, values, shape, found))
     *factors, denominator = arguments
     add_product = e.file.use("add_product")
     low, high = bounds(target.dtype)
@@ -181,7 +176,14 @@ def _rounded(
     return e.function(name, ctype(target.dtype), found, done)
 
 
-def _big(
+def finite(value: Fraction | float) -> Fraction:
+    """A scale that is a number. Raises ExportError for NaN and infinities."""
+    if not isinstance(value, Fraction):
+        raise ExportError("a scale is NaN or infinite: exact C needs finite scales")
+    return value
+
+
+def big(
     e: Emission, name: str, values: Sequence[int], shape: tuple[int, ...], operands: list[Operand]
 ) -> str:
     """Define whole numbers of LIMBS limbs; the C expression of the one for an element."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from qlab.c import format_texts, lane_texts
+from qlab.c import exact_texts, format_texts, lane_texts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +158,7 @@ static int64_t round_sum(const uint32_t *sum, const uint32_t *denominator, int64
 }""",
         ("reaches",),
     ),
+    **{name: Helper(*given) for name, given in exact_texts.TEXTS.items()},
     "same": Helper("""\
 /* Equal, or both NaN. */
 static int same(double a, double b)
