@@ -29,14 +29,13 @@ def elementwise(graph: Graph) -> bool:
 def all_codes(case: Case) -> Case | None:
     """The case over all combinations of codes: the first input along the first axis, the second along the second.
 
-    None where elements do not stand alone, or the inputs are not one or two of integer codes of at most 16 bits.
+    None where elements do not stand alone, or the inputs are not one or two of integer codes of up to 16 bits.
     """
     names = case.graph.inputs
     if not elementwise(case.graph) or len(names) not in (1, 2):
         return None
-    if not all(is_integer(case.inputs[name].dtype) for name in names):
-        return None
-    if any(bounds(case.inputs[name].dtype)[1] >= 2**16 for name in names):
+    dtypes = [case.inputs[name].dtype for name in names]
+    if not all(is_integer(dtype) and dtype.itemsize <= 2 for dtype in dtypes):
         return None
     values = [_every(case.inputs[name].dtype) for name in names]
     if any(v.size > ALL for v in values) and len(names) == 2:

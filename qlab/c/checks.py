@@ -49,7 +49,8 @@ def elements(case: Case, arithmetic: Scheme) -> Elements | None:
     if len(names) == 1:
         values = next(probes(case)).inputs[names[0]].reshape(-1)
         if is_float(values.dtype):
-            values = np.concatenate([np.asarray(_SPECIAL, values.dtype), values])
+            with np.errstate(over="ignore"):  # of 3e38 in smaller formats
+                values = np.concatenate([np.asarray(_SPECIAL, values.dtype), values])
         inputs = {names[0]: values[:ELEMENTS]}
         return Elements(inputs, _traced(case, arithmetic, inputs))
     if not all(is_integer(case.inputs[n].dtype) for n in names):

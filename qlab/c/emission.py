@@ -158,6 +158,7 @@ class Emission:
         pointers: arrays that are parameters of the node's function: schema's name → (C type, tensor).
         outputs: those that it writes. functions: on single elements, as they were defined.
         arrays: constant arrays of the file, by the schema's name. scalars: constants, by it and the C type.
+        formats: the operator is written for float16, bfloat16 and float8 too, as their bits.
     """
 
     file: File
@@ -171,6 +172,7 @@ class Emission:
     functions: list[Function] = dataclasses.field(default_factory=list)
     arrays: dict[str, str] = dataclasses.field(default_factory=dict)
     scalars: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    formats: bool = False
 
     def primitive(self, name: str) -> Primitive:
         """The node's call of a primitive. Raises ExportError where there is none."""
@@ -232,10 +234,15 @@ class Emission:
         made = self.graph.producer(tensor) is not None
         real = value.dtype == object or is_float(value.dtype)
         known = self.graph.consumers(tensor) if made else tensor in self.graph.constants
+        if self.formats and value.dtype != object and dtype_name(value.dtype) in text.BITS:
+            return text.ctype(value.dtype)
         if self.file.whole and real and known:
             return "whole"
         if made and real:
-            if dtype_name(self.dtype(tensor)) != "float32":
+            dtype = dtype_name(self.dtype(tensor))
+            if dtype != "float32" and self.formats:
+                return self.file.real if self.graph.consumers(tensor) else text.ctype(dtype)
+            if dtype != "float32":
                 raise ExportError(
                     f"{tensor!r} is {self.dtype(tensor)}; of reals only float32 is written in C"
                 )
@@ -262,7 +269,7 @@ class Emission:
             stored = self.kind(tensor)
             self.pointers[name] = (stored, tensor)
             return name, (Operand(kind, name, name, value.shape),)
-        if is_float(value.dtype) and text.CTYPES.get(dtype_name(value.dtype)) is None:
+        if value.dtype != object and dtype_name(value.dtype) in text.BITS:
             value = value.astype(np.float32)  # float16 and bfloat16 without loss
         if value.size == 1:
             if (name, kind) not in self.scalars:

@@ -11,14 +11,14 @@ from fractions import Fraction
 import numpy as np
 
 from qlab.arithmetic import EXACT
-from qlab.c import text
+from qlab.c import formats, text
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
 from qlab.c.roundings import is_before, round_sum
 from qlab.c.specification import ACCUMULATOR, COUNT, SUM
 from qlab.c.text import ctype
 from qlab.errors import ExportError
-from qlab.qtypes import Array, bounds
+from qlab.qtypes import Array, bounds, is_float8
 from qlab.schemes import Target
 
 VALUE_BITS = 63  # of an integer at run time
@@ -74,25 +74,28 @@ def mean(e: Emission, p: Primitive) -> Function:
 
 def quantize(e: Emission, p: Primitive) -> Function:
     """Saturate(round(x / scale) + zero_point): x is mantissa · 2^exponent."""
-    target, x = p["target"], e.data("x")
+    target = p["target"]
+    x, value = formats.read(e, "x")
     ratio = _ratio((), target)
-    if x.kind != "float":
+    if value == "x" and x.kind != "float":
         term = "(int64_t)x"
         return _rounded(e, p, "quantize", [x], [ratio], ("multiplier",), [term], inside=False)
-    ends = bounds(target.dtype)
     signs = {bool(v < 0) for v in ratio.reshape(-1)}
     if len(signs) > 1:
         raise ExportError(
             f"{target.scale_name} has entries of both signs: an infinite x has no one end in exact C"
         )
+    ends = bounds(target.dtype)
     lowest, (low, high) = ends[0], ends[::-1] if True in signs else ends
     kind = ctype(target.dtype)
+    number = "x" if value == "x" else "number"
     lines = [
-        "if (x != x || x - x != 0.0f) { /* NaN becomes the lowest code; infinities are the ends */",
-        f"    return ({kind})(x != x ? {lowest} : x > 0.0f ? {high} : {low});",
+        *([] if value == "x" else [line("float", number, value)]),
+        f"if ({number} - {number} != 0.0f) {{ /* NaN becomes the lowest code; infinities are the ends */",
+        f"    return ({kind})({number} != {number} ? {lowest} : {number} > 0.0f ? {high} : {low});",
         "}",
         "int exponent;",
-        line("int64_t", "mantissa", "(int64_t)ldexpf(frexpf(x, &exponent), 24)"),
+        line("int64_t", "mantissa", f"(int64_t)ldexpf(frexpf({number}, &exponent), 24)"),
     ]
     return _rounded(
         e, p, "quantize", [x], [ratio], ("multiplier",), ["mantissa"],
@@ -103,14 +106,20 @@ def quantize(e: Emission, p: Primitive) -> Function:
 def dequantize(e: Emission, p: Primitive) -> Function:
     """(q - zero_point) · scale: of at most 17 and 24 bits, so that a double holds it without loss."""
     q = p["q"]
-    x = e.data("x")
+    x, value = formats.read(e, "x")
     scale, scales = e.parameter(q.scale_name, q.scale, "double")
-    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
-    lines = [
-        line("int32_t", "centered", f"x - {zero}", p.step("centered").formula),
-        f"return (float)(centered * {scale}); /* the product is exact, so this rounds once */",
-    ]
-    return e.function("dequantize", "float", (x, *scales, *zeros), lines)
+    if is_float8(q.codes.dtype):
+        lines, operands, product = [], (x, *scales), f"{value} * {scale}"
+    else:
+        zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+        lines = [
+            line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
+        ]
+        operands, product = (x, *scales, *zeros), f"(double)centered * {scale}"
+    kind, result = formats.written(e, product)
+    result = result if kind.startswith("uint") else f"(float)({result})"
+    lines.append(f"return {result}; /* the product is exact, so this rounds once */")
+    return e.function("dequantize", kind, operands, lines)
 
 
 def piecewise(
@@ -140,8 +149,7 @@ def _ratio(scales: Sequence[Array], target: Target) -> Array:
         product = np.asarray(product * EXACT.real(scale), object)
     divisor = EXACT.real(target.scale)
     for value in (*product.reshape(-1), *divisor.reshape(-1)):
-        if not isinstance(value, Fraction):
-            raise ExportError("a scale is NaN or infinite: exact C needs finite scales")
+        finite(value)
     if any(v == 0 for v in divisor.reshape(-1)):
         raise ExportError(f"{target.scale_name} is 0: exact C cannot divide by it")
     return np.asarray(product / divisor, object)
@@ -208,6 +216,13 @@ def _rounded(
     words = "inside the rounded sum" if inside else "added after rounding"
     done.append(f"return ({ctype(target.dtype)}){code}; /* the zero point is {words} */")
     return e.function(name, ctype(target.dtype), found, done)
+
+
+def finite(value: Fraction | float) -> Fraction:
+    """A scale that is a number. Raises ExportError for NaN and infinities."""
+    if not isinstance(value, Fraction):
+        raise ExportError("a scale is NaN or infinite: exact C needs finite scales")
+    return value
 
 
 def big(

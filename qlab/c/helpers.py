@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from qlab.c import lane_texts, wholes
+from qlab.c import exact_texts, format_texts, lane_texts, wholes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +166,7 @@ static float fold_lanes(const float *lane, int at_once)
     }
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((half[0] + half[1]) + (half[2] + half[3]));
 }"""),
-    **{name: Helper(*given) for name, given in lane_texts.TEXTS.items()},
+    **{name: Helper(*given) for name, given in {**lane_texts.TEXTS, **format_texts.TEXTS}.items()},
     "add_product": Helper("""\
 /* sum += factor * value over whole numbers of LIMBS * 32 bits in two's complement, lowest limb first. */
 static void add_product(uint32_t *sum, const uint32_t *factor, int64_t value)
@@ -305,6 +305,7 @@ static float std_max(float a, float b)
     return a < b ? b : a;
 }"""),
     **{name: Helper(*given) for name, given in wholes.HELPERS.items()},
+    **{name: Helper(*given) for name, given in exact_texts.TEXTS.items()},
     "same": Helper("""\
 /* Equal, or both NaN. */
 static int same(double a, double b)

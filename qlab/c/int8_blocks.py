@@ -89,6 +89,7 @@ def accumulated(e: Emission, p: Primitive) -> list[str]:
     plan = _plan(list(steps), blocks, size)
     variables = indices(shape)
     row, column = position(shape[:-1], shape[:-1], variables[:-1]), variables[-1]
+    row = f"({row})" if " " in row else row
     lanes = len(plan.group) or plan.rest
     block_of = f"block / {given.block_size // size}" if size < given.block_size else "block"
     arrays = packed.arrays(zero_points=centered)
@@ -100,8 +101,8 @@ def accumulated(e: Emission, p: Primitive) -> list[str]:
         *_quantized(e, a.array, rows, w, sums=not centered),
     ]
     body = [
-        f"const int8_t *a = A_codes + ({row}) * {blocks * size};",
-        f"const float *a_scale = A_scale + ({row}) * {blocks};",
+        f"const int8_t *a = A_codes + {row} * {blocks * size};",
+        f"const float *a_scale = A_scale + {row} * {blocks};",
         f"float lane[{lanes}] = {{0.0f}};",
         *_lanes(e, plan, blocks, size, f"{add_lane}(lane[l], a, a_scale, {called}, {column}"),
     ]
@@ -119,7 +120,7 @@ def accumulated(e: Emission, p: Primitive) -> list[str]:
         scale = packed.scale(column, block_of, e.data("scales").array)
         sums = [
             line("float", "offset", f"-({scale} * (float){zero})", "-scales * zero_points"),
-            f"zero_point_part = fmaf(A_sum[({row}) * {blocks} + block], offset, zero_point_part);",
+            f"zero_point_part = fmaf(A_sum[{row} * {blocks} + block], offset, zero_point_part);",
         ]
         body += [
             f"float zero_point_part = 0.0f; /* {plain(part.formula)} */",

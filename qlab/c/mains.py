@@ -1,6 +1,6 @@
 """``main`` of a C file: inputs and what the trace has for them as arrays, and the loop that compares."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,9 +8,10 @@ import numpy as np
 from qlab.c import text
 from qlab.c.checks import Elements
 from qlab.c.emission import File
+from qlab.c.format_texts import DECODE
 from qlab.c.helpers import HELPERS
 from qlab.case import Case
-from qlab.qtypes import Array
+from qlab.qtypes import Array, dtype_name
 from qlab.trace import Trace
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def main_function(
     Args:
         element: the function on single elements, ``inputs``: the tensors that it takes, in order.
     """
-    arrays, calls, compared = [], [], []
+    arrays: list[str] = []
+    calls: list[str] = []
+    compared: list[str] = []
+    decoders: list[str] = []
     for p in parameters:
         size = int(np.prod(p.shape))
         values = [
@@ -65,9 +69,11 @@ def main_function(
         result = file.names.new(f"result_{p.name}")
         arrays.append(f"static {p.kind} {result}[{size}];")
         calls.append(result)
+        number = _reader(values[0], file, decoders)
         compared += [
             f"        for (long i = 0; i < {size}; i++) {{",
-            f'            {_compare(p)}({result}[i], {table}[run * {size} + i], "run", run, "{p.name}", i);',
+            f"            {_compare(p)}({number(f'{result}[i]')}, {number(f'{table}[run * {size} + i]')},"
+            f' "run", run, "{p.name}", i);',
             "        }",
         ]
     body = [
@@ -88,9 +94,11 @@ def main_function(
         by_tensor = dict(zip(dict.fromkeys(inputs), names, strict=True))
         given = ", ".join(f"{by_tensor[t]}[i]" for t in inputs)
         cast = f"({out.kind})"
+        number = _reader(tested.expected, file, decoders)
         body += [
             f"    for (long i = 0; i < {tested.expected.size}; i++) {{",
-            f'        {_compare(out)}({cast}{element}({given}), {table}[i], "element", i, "{out.name}", i);',
+            f"        {_compare(out)}({number(f'{cast}{element}({given})')}, {number(f'{table}[i]')},"
+            f' "element", i, "{out.name}", i);',
             "    }",
         ]
     wide = {p.kind == "int64_t" for p in parameters if p.output}
@@ -106,12 +114,26 @@ def main_function(
             "}",
         ]
     )
-    parts = ["#ifndef QLAB_NO_MAIN", *arrays, *compare, main, "#endif"]
+    parts = ["#ifndef QLAB_NO_MAIN", *decoders, *arrays, *compare, main, "#endif"]
     return "\n\n".join(parts)
 
 
 def _compare(p: "Parameter") -> str:
     return "compare_int64" if p.kind == "int64_t" else "compare"
+
+
+def _reader(values: Array, file: File, decoders: list[str]) -> Callable[[str], str]:
+    """How the expression of a stored value is compared: as a number, not as its bits.
+
+    Functions for that which the file does not have are added to ``decoders``.
+    """
+    name = DECODE.get(dtype_name(values.dtype))
+    if name is None:
+        return lambda expression: expression
+    for needed in (*HELPERS[name].needs, name):
+        if needed not in file.helpers and HELPERS[needed].text not in decoders:
+            decoders.append(HELPERS[needed].text)
+    return lambda expression: f"{name}({expression})"
 
 
 def _table(file: File, name: str, values: Sequence[Array], kind: str) -> str:

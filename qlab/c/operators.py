@@ -47,6 +47,16 @@ def elementwise(primitive: str) -> Writer:
     return write
 
 
+def in_formats(writer: Writer) -> Writer:
+    """An operator that is written for float16, bfloat16 and float8 too."""
+
+    def write(e: Emission) -> list[str]:
+        e.formats = True
+        return writer(e)
+
+    return write
+
+
 def flattened(
     operands: tuple[Operand, ...], shape: Index
 ) -> tuple[tuple[Operand, ...], list[str] | None]:
@@ -144,10 +154,10 @@ _MICROSOFT = "com.microsoft"
 OPERATORS: dict[tuple[str, str], Writer] = {
     (_MICROSOFT, "QLinearAdd"): elementwise("add"),
     (_MICROSOFT, "QLinearMul"): elementwise("multiply"),
-    ("", "QuantizeLinear"): elementwise("quantize"),
-    (_MICROSOFT, "QuantizeLinear"): elementwise("quantize"),
-    ("", "DequantizeLinear"): elementwise("dequantize"),
-    (_MICROSOFT, "DequantizeLinear"): elementwise("dequantize"),
+    ("", "QuantizeLinear"): in_formats(elementwise("quantize")),
+    (_MICROSOFT, "QuantizeLinear"): in_formats(elementwise("quantize")),
+    ("", "DequantizeLinear"): in_formats(elementwise("dequantize")),
+    (_MICROSOFT, "DequantizeLinear"): in_formats(elementwise("dequantize")),
     ("", "DynamicQuantizeLinear"): dynamic_quantize,
     ("", "QLinearMatMul"): matrix_product,
     ("", "MatMulInteger"): matrix_product,

@@ -6,32 +6,8 @@ from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
 from qlab.c.specification import ACCUMULATOR, saturated, scale_product
 from qlab.c.text import ctype
-from qlab.errors import ExportError
 from qlab.kernels.qlinearadd import first_is_scalar
 from qlab.qtypes import bounds
-
-
-def quantize(e: Emission, p: Primitive) -> Function:
-    """MlasQuantizeLinear: divide, clamp, round half to even, add the zero point."""
-    target = p["target"]
-    if target.precision == "float16":
-        raise ExportError("QuantizeLinear that divides in float16 is not written in C; float32 is")
-    scale, scales = e.parameter(target.scale_name, target.scale, "float")
-    lines = [line("float", "scaled", f"(float)x / {scale}", p.step("scaled").formula)]
-    return to_codes(e, p, "quantize", (e.data("x"), *scales), lines)
-
-
-def dequantize(e: Emission, p: Primitive) -> Function:
-    """f32(f32(q - zero_point) · scale)."""
-    q = p["q"]
-    scale, scales = e.parameter(q.scale_name, q.scale, "float")
-    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
-    difference = f"{e.file.use('wrap32')}((int64_t)x - {zero})"
-    lines = [
-        line("int32_t", "centered", difference, p.step("centered").formula),
-        f"return (float)centered * {scale}; /* f32(f32(centered) * {q.scale_name}) */",
-    ]
-    return e.function("dequantize", "float", (e.data("x"), *scales, *zeros), lines)
 
 
 def add(e: Emission, p: Primitive) -> Function:

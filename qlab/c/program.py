@@ -20,7 +20,7 @@ from qlab.case import Case
 from qlab.errors import ExportError
 from qlab.graph import Graph
 from qlab.ops import operators
-from qlab.qtypes import is_float
+from qlab.qtypes import is_float, is_float8
 from qlab.schemes import Scheme, variants
 from qlab.trace import Index, Trace
 
@@ -137,7 +137,7 @@ def _several(
     file: File, graph: Graph, emitted: Sequence[tuple[Emission, list[str]]]
 ) -> tuple[list[str], str, tuple[Parameter, ...]]:
     """A function for each node, and one that calls them in order over static buffers."""
-    tensors = emitted[0][0].trace.tensors
+    tensors, outputs = emitted[0][0].trace.tensors, emitted[0][0].trace.outputs
     fed = [
         n for n in graph.inputs if any(n == t for e, _ in emitted for _, t in e.pointers.values())
     ]
@@ -161,9 +161,13 @@ def _several(
     for name in made:
         if name in graph.inputs or name in graph.constants:
             raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
-        if graph.consumers(name) and kinds[name] in ("double", "whole"):
+        rounded = kinds[name] in ("float", "double") and text.ctype(outputs[name].dtype)
+        if graph.consumers(name) and (
+            kinds[name] == "whole" or (rounded and rounded != kinds[name])
+        ):
             raise ExportError(
-                f"{name!r} is an output and is read by a node too; in {file.scheme.name} only one of both is written in C"
+                f"{name!r} is an output and is read by a node too, which reads it before it is rounded; "
+                f"in {file.scheme.name} only one of both is written in C"
             )
     parameters = tuple(
         Parameter(names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)
@@ -206,7 +210,7 @@ def _refuse(graph: Graph, trace: Trace, file: File) -> None:
                 continue
             if value.size == 0 and (graph.consumers(name) or empty == set(graph.outputs)):
                 raise ExportError(f"{name!r} has no elements: there is nothing to compute in C")
-            real = value.dtype == object or is_float(value.dtype)
+            real = value.dtype == object or (is_float(value.dtype) and not is_float8(value.dtype))
             if real and graph.consumers(name) and not file.family.keeps_reals:
                 raise ExportError(
                     f"{name!r} is a rational number between two nodes in {file.scheme.name}, which C has no type for; "

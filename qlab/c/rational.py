@@ -8,7 +8,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from qlab.c import exact
+import numpy as np
+
+from qlab.c import exact, exact_reals
 from qlab.c.accumulation import Accumulation, Factors
 from qlab.c.emission import Emission, Function, Operand, line, position
 from qlab.c.recorder import Primitive
@@ -17,7 +19,7 @@ from qlab.c.text import ctype
 from qlab.c.wholes import Rational, common, fractions
 from qlab.errors import ExportError
 from qlab.graph import Graph, Node
-from qlab.qtypes import Array, bounds, dtype_name, is_float
+from qlab.qtypes import Array, bounds, dtype_name, is_float, is_float8
 from qlab.trace import Index, Trace
 
 NOTHING = "static const whole nothing = {{0}};"
@@ -32,8 +34,9 @@ def are_between(graph: Graph, trace: Trace) -> bool:
 
 
 def _is_long(trace: Trace, node: Node) -> bool:
-    """True for 32-bit codes: with a scale's 24 bits they are more than the 53 of a double."""
-    return bool(trace.tensors[node.inputs[0]].dtype.itemsize == 4)
+    """True for 32-bit codes: with the 24 bits of a float32 scale they are more than the 53 of a double."""
+    x, scale = (trace.tensors[name].dtype for name in node.inputs[:2])
+    return bool(x.itemsize == 4 and scale == np.float32)
 
 
 def made_by_nodes(graph: Graph) -> list[str]:
@@ -42,8 +45,8 @@ def made_by_nodes(graph: Graph) -> list[str]:
 
 
 def is_real(value: Array) -> bool:
-    """True for stored floats and for numbers of the exact system."""
-    return value.dtype == object or is_float(value.dtype)
+    """True for stored floats and for numbers of the exact system; float8 holds codes."""
+    return value.dtype == object or (is_float(value.dtype) and not is_float8(value.dtype))
 
 
 def number(e: Emission, name: str) -> Rational:
@@ -57,6 +60,10 @@ def written(e: Emission, value: str, made: Rational) -> str:
     e.file.rationals[e.node.outputs[0]] = made
     if e.output().kind == "whole":
         return value
+    if e.output().kind != "float":
+        raise ExportError(
+            f"{e.node.outputs[0]!r} is a rational number rounded to {e.dtype(e.node.outputs[0])}; in exact C it is to float32"
+        )
     denominator = exact.big(e, "denominator", [made.denominator], (), [])
     return f"{e.file.use('to_float')}({value}, {denominator})"
 
@@ -97,7 +104,11 @@ def dequantize(e: Emission, p: Primitive) -> Function:
 def quantize(e: Emission, p: Primitive) -> Function:
     """Saturate(round(x / scale) + zero_point) of a rational x."""
     if e.data("x").kind != "whole":
-        return exact.quantize(e, p)
+        return exact_reals.quantize(e, p)
+    if is_float8(p["target"].dtype):
+        raise ExportError(
+            f"exact QuantizeLinear of a rational number to {p['target'].dtype} is not written in C; take float64"
+        )
     target, x, given = p["target"], e.data("x"), number(e, "x")
     divisors = [s * given.denominator for s in fractions(target.scale_name, target.scale)]
     if 0 in divisors:

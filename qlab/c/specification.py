@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from qlab.c import formats
 from qlab.c.emission import Emission, Function, Operand, line
 from qlab.c.recorder import Primitive
 from qlab.c.roundings import code_lines
 from qlab.c.text import ctype
-from qlab.qtypes import Array, bounds
+from qlab.qtypes import Array, bounds, is_float8
 from qlab.schemes import Target
 
 
@@ -14,8 +15,11 @@ def quantize(e: Emission, p: Primitive) -> Function:
     """Saturate(round(x / scale) + zero_point)."""
     real, target = e.file.real, p["target"]
     scale, scales = e.parameter(target.scale_name, target.scale, real)
-    lines = [line(real, "scaled", f"({real})x / {scale}", p.step("scaled").formula)]
-    operands = (e.data("x"), *scales)
+    x, value = formats.read(e, "x")
+    lines = [line(real, "scaled", f"({real}){value} / {scale}", p.step("scaled").formula)]
+    operands = (x, *scales)
+    if is_float8(target.dtype):
+        return formats.float8(e, p, operands, lines)
     return to_codes(e, p, "quantize", operands, lines)
 
 
@@ -23,12 +27,17 @@ def dequantize(e: Emission, p: Primitive) -> Function:
     """(q - zero_point) · scale."""
     real, q = e.file.real, p["q"]
     scale, scales = e.parameter(q.scale_name, q.scale, real)
+    x, value = formats.read(e, "x")
+    if is_float8(q.codes.dtype):
+        kind, result = formats.written(e, f"({real}){value} * {scale}")
+        return e.function("dequantize", kind, (x, *scales), [f"return {result};"])
     zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+    kind, result = formats.written(e, f"({real})centered * {scale}")
     lines = [
         line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
-        f"return ({real})centered * {scale}; /* centered * {q.scale_name} */",
+        f"return {result}; /* centered * {q.scale_name} */",
     ]
-    return e.function("dequantize", real, (e.data("x"), *scales, *zeros), lines)
+    return e.function("dequantize", kind, (x, *scales, *zeros), lines)
 
 
 def add(e: Emission, p: Primitive) -> Function:

@@ -13,6 +13,8 @@ from qlab.qtypes import Array, dtype_name
 
 WIDTH = 100
 CTYPES = {
+    "int2": "int8_t",
+    "uint2": "uint8_t",
     "int4": "int8_t",
     "uint4": "uint8_t",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32)},
@@ -21,6 +23,10 @@ CTYPES = {
     "float32": "float",
     "float64": "double",
 }
+BITS = {"float16": "uint16_t", "bfloat16": "uint16_t"} | {
+    f"float8_{kind}": "uint8_t" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
+}
+"""Formats that C99 does not have: their bits are stored."""
 _PLAIN = str.maketrans(
     {"·": "*", "−": "-", "–": "-", "Σ": "sum of", "×": "x", "≥": ">=", "≤": "<=", "²": "^2", "→": "->", "’": "'"}
 )  # fmt: skip
@@ -95,6 +101,8 @@ def comment(*paragraphs: str) -> str:
 def ctype(dtype: Any) -> str:
     """The C type of one element. Raises ExportError for a type that C99 does not have."""
     name = dtype_name(dtype)
+    if name in BITS:
+        return BITS[name]
     if name not in CTYPES:
         raise ExportError(
             f"{name} has no type in C99 here; {', '.join(CTYPES)} have: convert the tensor to one of them"
@@ -151,7 +159,9 @@ def filled(opening: str, tokens: Sequence[str], closing: str) -> str:
 
 def array(name: str, values: Array, kind: str) -> str:
     """The definition of a static constant array; of no elements it holds one 0, which C99 needs."""
-    flat = values.reshape(-1)
+    flat = np.ascontiguousarray(values).reshape(-1)
+    if dtype_name(values.dtype) in BITS and kind.startswith("uint"):
+        flat = flat.view(f"uint{8 * values.dtype.itemsize}")
     tokens = [number(v, kind) for v in flat] or ["0"]
     return filled(f"static const {kind} {name}[{len(tokens)}] = {{", tokens, "};")
 
