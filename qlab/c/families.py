@@ -37,7 +37,7 @@ FAMILIES = {
         "float",
         {
             "quantize": exact_reals.quantize,
-            "dequantize": exact.dequantize,
+            "dequantize": exact_reals.dequantize,
             "add": exact.add,
             "multiply": exact.multiply,
             "accumulate": centred,
