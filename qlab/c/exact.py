@@ -104,7 +104,7 @@ def quantize(e: Emission, p: Primitive) -> Function:
 
 
 def dequantize(e: Emission, p: Primitive) -> Function:
-    """(q - zero_point) · scale: of at most 17 and 24 bits, so that a double holds it without loss."""
+    """(q - zero_point) · scale: together of at most 53 bits, so that a double holds it without loss."""
     q = p["q"]
     x, value = formats.read(e, "x")
     scale, scales = e.parameter(q.scale_name, q.scale, "double")

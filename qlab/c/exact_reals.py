@@ -36,7 +36,7 @@ def rescale_with_bias(e: Emission, p: Primitive) -> Function:
             )
         product = np.asarray(product * EXACT.real(value), object)
     operands: list[Operand] = [ACCUMULATOR]
-    multiplier, denominator = _as_whole(e, "multiplier", product, operands)
+    multiplier, denominator = _as_whole(e, product, operands, integer=True)
     bias = bool(e.tensor("bias"))
     lines = [
         "uint32_t sum[LIMBS] = {0}; /* accumulator * scales + bias = sum / denominator, in units of 2^-172 */",
@@ -78,7 +78,7 @@ def quantize(e: Emission, p: Primitive) -> Function:
     ratio.reshape(-1)[:] = [1 / v for v in scales]
     precision, smallest, largest, beyond, nan = FORMATS[target.dtype]
     operands = [x]
-    multiplier, denominator = _as_whole(e, "multiplier", ratio, operands)
+    multiplier, denominator = _as_whole(e, ratio, operands, integer=False)
     end = largest if target.saturate else largest + 1
     kind = ctype(target.dtype)
     over = f"0x{(largest if target.saturate else beyond):x}"
@@ -100,14 +100,40 @@ def quantize(e: Emission, p: Primitive) -> Function:
     return e.function("quantize", kind, operands, lines)
 
 
-def _as_whole(e: Emission, name: str, ratio: Array, operands: list[Operand]) -> tuple[str, str]:
+def dequantize(e: Emission, p: Primitive) -> Function:
+    """DequantizeLinear: in a double where that holds the product; of 32-bit codes and a float32 scale it does not."""
+    q = p["q"]
+    x = e.data("x")
+    if not x.kind.endswith("32_t") or q.scale.dtype != np.float32:
+        return exact.dequantize(e, p)
+    zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
+    operands = [x, *zeros]
+    multiplier, denominator = _as_whole(e, EXACT.real(q.scale), operands, integer=True)
+    out = e.output()
+    if out.kind != "float":
+        raise ExportError(
+            f"exact DequantizeLinear of 32-bit codes to {e.dtype(e.node.outputs[0])} with a float32 scale "
+            "is not written in C; float64 and float32 are"
+        )
+    lines = [
+        line("int64_t", "centered", f"(int64_t)x - {zero}", p.step("centered").formula),
+        "uint32_t sum[LIMBS] = {0}; /* centered * scale = sum / denominator, in units of 2^-172 */",
+        f"{e.file.use('add_product')}(sum, {multiplier}, centered);",
+        f"return {e.file.use('rounded_real')}(sum, {denominator});",
+    ]
+    return e.function("dequantize", "float", operands, lines)
+
+
+def _as_whole(
+    e: Emission, ratio: Array, operands: list[Operand], *, integer: bool
+) -> tuple[str, str]:
     """Fractions as numerators over denominators, both whole numbers: their C expressions.
 
-    A numerator is in units of 2^-172 where an integer is multiplied by it.
+    Args:
+        integer: an integer is multiplied by the numerator, which is in units of 2^-172 then.
     """
     flat: list[Fraction] = [exact.finite(v) for v in ratio.reshape(-1)]
-    whole = name == "multiplier" and bool(operands) and operands[0] is ACCUMULATOR
-    power = 1 << UNIT if whole else 1
+    power = 1 << UNIT if integer else 1
     numerators = [v.numerator * power for v in flat]
     denominators = [v.denominator for v in flat]
     digits = max(
@@ -117,7 +143,7 @@ def _as_whole(e: Emission, name: str, ratio: Array, operands: list[Operand]) -> 
     bits = digits + max(exact.VALUE_BITS, UNIT + FLOAT_BITS) + 8
     e.file.limbs = max(e.file.limbs, bits // 32 + 1)
     return (
-        exact.big(e, name, numerators, ratio.shape, operands),
+        exact.big(e, "multiplier", numerators, ratio.shape, operands),
         exact.big(e, "denominator", denominators, ratio.shape, operands),
     )
 

@@ -8,8 +8,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from qlab.c import exact, exact_reals
 from qlab.c.accumulation import Accumulation, Factors
 from qlab.c.emission import Emission, Function, Operand, line, position
@@ -18,7 +16,7 @@ from qlab.c.roundings import is_before, round_sum
 from qlab.c.text import ctype
 from qlab.c.wholes import Rational, common, fractions
 from qlab.errors import ExportError
-from qlab.graph import Graph, Node
+from qlab.graph import Graph
 from qlab.qtypes import Array, bounds, dtype_name, is_float, is_float8
 from qlab.trace import Index, Trace
 
@@ -27,16 +25,9 @@ _LARGEST_FACTOR = 2**62  # that is written as an integer
 
 
 def are_between(graph: Graph, trace: Trace) -> bool:
-    """True where a node of the graph reads a real that another made, or where a double could not hold one."""
+    """True where a node of the graph reads a real that another made."""
     reals = (n for n in made_by_nodes(graph) if n and is_real(trace.tensors[n]))
-    long = (n for n in graph.nodes if n.op_type == "DequantizeLinear" and _is_long(trace, n))
-    return any(graph.consumers(n) for n in reals) or any(long)
-
-
-def _is_long(trace: Trace, node: Node) -> bool:
-    """True for 32-bit codes: with the 24 bits of a float32 scale they are more than the 53 of a double."""
-    x, scale = (trace.tensors[name].dtype for name in node.inputs[:2])
-    return bool(x.itemsize == 4 and scale == np.float32)
+    return any(graph.consumers(n) for n in reals)
 
 
 def made_by_nodes(graph: Graph) -> list[str]:
@@ -80,8 +71,8 @@ def aligned(e: Emission, into: str, value: str, factor: int, name: str) -> str:
 
 def dequantize(e: Emission, p: Primitive) -> Function:
     """(q - zero_point) · scale."""
-    if not e.file.whole or (e.output().kind != "whole" and not _is_long(e.trace, e.node)):
-        return exact.dequantize(e, p)
+    if e.output().kind != "whole":
+        return exact_reals.dequantize(e, p)
     q, x, operands = p["q"], e.data("x"), list[Operand]()
     numerators, scale = common(fractions(q.scale_name, q.scale))
     zero, zeros = e.parameter(q.zero_point_name, q.zero_point, "int32_t")
