@@ -240,49 +240,6 @@ static int reaches(const uint32_t *sum, const uint32_t *denominator, int64_t hal
             ("floor", "down", "2 * quotient", "1"),
         )
     },
-    "add_float": Helper(
-        """\
-/* sum += x * times, of the same whole numbers in steps of 2^-172; x is finite. */
-static void add_float(uint32_t *sum, float x, int64_t times)
-{
-    uint32_t power[LIMBS] = {1};
-    int exponent;
-    const int64_t mantissa = (int64_t)ldexpf(frexpf(x, &exponent), 24);
-    shift_left(power, exponent - 24 + 172);
-    add_product(sum, power, mantissa * times);
-}""",
-        ("add_product", "shift_left"),
-    ),
-    "round_mean": Helper(
-        """\
-/* The float32 nearest to sum / count, a tie to the even one, found by halving the range of their bits. */
-static float round_mean(const uint32_t *sum, int32_t count)
-{
-    const int64_t negative = sign(sum) < 0 ? -1 : 1;
-    uint32_t low = 0, high = 0x7f7fffff; /* 0 and FLT_MAX */
-    float value;
-    if (count == 0) {
-        return NAN;
-    }
-    while (low < high) {
-        const uint32_t bits = high - (high - low) / 2, below = bits - 1;
-        uint32_t rest[LIMBS] = {0}; /* 2 * |sum| - count * (value of bits + value of below) */
-        add_product(rest, sum, 2 * negative);
-        memcpy(&value, &bits, sizeof value);
-        add_float(rest, value, -(int64_t)count);
-        memcpy(&value, &below, sizeof value);
-        add_float(rest, value, -(int64_t)count);
-        if (sign(rest) > 0 || (sign(rest) == 0 && bits % 2 == 0)) {
-            low = bits;
-        } else {
-            high = below;
-        }
-    }
-    memcpy(&value, &low, sizeof value);
-    return (float)negative * value;
-}""",
-        ("add_float", "sign"),
-    ),
     "maxps": Helper("""\
 /* MAXPS of x86-64: the second where one is NaN or both are equal. */
 static float maxps(float a, float b)

@@ -1,10 +1,14 @@
 """What becomes of a window, as C: in the specification, and in exact arithmetic."""
 
+from qlab.c import exact
 from qlab.c.emission import Emission, line
+from qlab.c.exact_reals import FLOAT_BITS
+from qlab.c.exact_texts import UNIT
 from qlab.c.pools import Windows
 from qlab.c.recorder import Primitive
 from qlab.qtypes import bounds, dtype_name, is_integer
 
+COUNT_BITS = 40  # of a window's elements, and a sign
 Result = tuple[list[str], str]
 """Lines that compute one element, and what they name it."""
 
@@ -26,14 +30,14 @@ def average_pool(e: Emission, p: Primitive, w: Windows) -> Result:
 
 def exact_average_pool(e: Emission, p: Primitive, w: Windows) -> Result:
     """Σ X / count as a whole number of 2^-172 over a count, rounded to float32 once."""
-    # 2^128 in steps of 2^-172, a count and a sign.
-    e.file.limbs = max(e.file.limbs, (172 + 128 + 32 + 4) // 32 + 1)
+    e.file.limbs = max(e.file.limbs, (UNIT + FLOAT_BITS + COUNT_BITS) // 32 + 1)
+    one, divide = exact.big(e, "one", [1], (), []), e.file.use("add_product")
     tap = [
         line("float", "x_k", w.element),
         "if (x_k - x_k != 0.0f) {",
         "    special += x_k;",
         "} else {",
-        f"    {e.file.use('add_float')}(sum, x_k, 1);",
+        f"    {e.file.use('add_real')}(sum, {one}, x_k, 1);",
         "}",
     ]
     lines = [
@@ -41,8 +45,11 @@ def exact_average_pool(e: Emission, p: Primitive, w: Windows) -> Result:
         "float special = 0.0f; /* of NaN and infinities, which the sum has no number for */",
         *w.start(),
         *w.loop(w.axes, w.where_inside(tap)),
+        "uint32_t divisor[LIMBS] = {0};",
+        f"{divide}(divisor, {one}, count);",
     ]
-    return lines, f"special != 0.0f ? special : {e.file.use('round_mean')}(sum, count)"
+    mean = f"count == 0 ? NAN : {e.file.use('rounded_real')}(sum, divisor)"
+    return lines, f"special != 0.0f ? special : {mean}"
 
 
 def max_pool(e: Emission, p: Primitive, w: Windows) -> Result:
