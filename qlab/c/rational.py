@@ -51,14 +51,23 @@ def number(e: Emission, name: str) -> Rational:
     return e.file.rationals[e.tensor(name)]
 
 
-def written(e: Emission, value: str, made: Rational) -> str:
-    """What is assigned to an element of the output: the whole number, or rounded once where the graph ends there."""
+def written(e: Emission, value: str, made: Rational, position: int = 0) -> str:
+    """What is assigned to an element of an output: the whole number, or rounded once where the graph ends there."""
+    tensor = e.node.outputs[position]
     e.file.need(made)
-    e.file.rationals[e.node.outputs[0]] = made
-    if e.output().kind == "whole":
+    e.file.rationals[tensor] = made
+    if e.kind(tensor) == "whole":
         return value
     denominator = exact.big(e, "denominator", [made.denominator], (), [])
     return f"{e.file.use('to_float')}({value}, {denominator})"
+
+
+def constant(e: Emission, name: str, numerator: int) -> str:
+    """The C expression of a rational number that is known; its denominator is its tensor's."""
+    table = e.file.names.new(name)
+    e.file.big.append((table, (numerator,)))
+    e.file.whole_arrays.add(table)
+    return f"{table}[0]"
 
 
 def aligned(e: Emission, into: str, value: str, factor: int, name: str) -> str:

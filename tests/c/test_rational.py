@@ -95,7 +95,6 @@ def test_by_hand(name):
         (group(node("Mul", "X", "s"), s=F32(np.inf)), "s has NaN or an infinity"),
         (group(node("Relu", "X"), last="y", y=F32(0)), "y_scale is 0"),
         (next(batteries()["QDQ MatMul of weights float32 × int8"].cases(0)), "reads the float input"),
-        (group(node("Transpose", "X")), "makes a real output"),
     ],
 )  # fmt: skip
 def test_what_is_refused(case, line):
