@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from qlab.c import rational_moving, rational_pools
+from qlab.c import rational_functions, rational_moving, rational_pools, rational_resize
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.moving import FILLS
 from qlab.c.operators import OPERATORS, Writer, data_inputs
@@ -197,5 +197,7 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("", "Where"): elementwise("select", _where, "output"),
     **rational_moving.WRITERS,
     **rational_pools.WRITERS,
+    **rational_resize.WRITERS,
+    **rational_functions.WRITERS,
 }
 """The loops of products and of QuantizeLinear and DequantizeLinear are the usual ones; the scheme's emitters differ."""

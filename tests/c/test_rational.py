@@ -91,7 +91,7 @@ def test_by_hand(name):
 @pytest.mark.parametrize(
     ("case", "line"),
     [
-        (group(node("Sigmoid", "X")), "Sigmoid"),
+        (group(node("Softmax", "X")), "Softmax"),
         (group(node("Mul", "X", "s"), s=F32(np.inf)), "s has NaN or an infinity"),
         (group(node("Relu", "X"), last="y", y=F32(0)), "y_scale is 0"),
         (next(batteries()["QDQ MatMul of weights float32 × int8"].cases(0)), "reads the float input"),

@@ -1,4 +1,4 @@
-"""exact with reals between nodes as C: what brings numbers of several tensors to one denominator, pools, LeakyRelu."""
+"""exact with reals between nodes as C: what brings numbers of several tensors to one denominator, pools, LeakyRelu, Resize, Sigmoid."""
 
 import itertools
 
@@ -18,6 +18,7 @@ EXACT = scheme("exact")
 EVERY = {
     "QDQ Concat int8": 5, "QDQ Where uint8": 5, "QDQ Moving int8": 29, "QDQ AveragePool int8": 40,
     "QDQ GlobalAveragePool uint8": 60, "QDQ MaxPool uint8": 60, "QDQ LeakyRelu int8": 8,
+    "QDQ Resize linear int8": 16, "QDQ Resize nearest uint8": 21, "QDQ Sigmoid int8": 8,
 }  # fmt: skip
 """Battery → one of so many cases is compiled."""
 
@@ -73,6 +74,17 @@ CASES = {
     "MaxPool of negative scale": group(
         ROWS, node("MaxPool", "R", **K, pads=[2, 1], dilations=[2]), **SHAPE, scale=-0.1, last="y", y=F32(0.07)
     ),
+    **{f"Resize {mode} to {'codes' if last else 'a float'}": group(
+        ROWS, node("Resize", "R", "roi", "", "sizes", mode=mode, coordinate_transformation_mode="tf_crop_and_resize",
+                   extrapolation_value=-0.7),
+        **SHAPE, roi=F32([0, 0, -0.3, 1, 1, 1.2]), sizes=np.array([2, 4, 21]), last=last, y=F32(0.1),
+    ) for mode in ("nearest", "linear") for last in ("", "y")},
+    "Resize linear of scales": group(
+        ROWS, node("Resize", "R", "", "scales", mode="linear"), **SHAPE, scales=F32([1, 1.7, 0.9]), last="y", y=F32(0.1)
+    ),
+    "Sigmoid to a float": group(node("Sigmoid", "X")),
+    "Sigmoid of a negative scale": group(node("Sigmoid", "X"), scale=-0.03, last="y", y=F32(0.004)),
+    "Sigmoid of a scale of 0": group(node("Sigmoid", "X"), scale=0, last="y", y=F32(0.004)),
 }  # fmt: skip
 
 
@@ -86,6 +98,8 @@ def test_by_hand(name):
     [
         (group(node("LeakyRelu", "X", alpha=np.inf)), "alpha has NaN or an infinity"),
         (group(node("Where", "c", "X", "v"), c=np.array(True), v=F32(np.nan)), "v has NaN"),
+        (group(Node("Sigmoid", ("X",), ("S",)), node("Mul", "S", "S")), "Mul reads a Sigmoid"),
+        (group(node("Sigmoid", "X"), last="y", y=F32([0.1] * 128)), "with one constant scale may"),
         (group(node("Pad", "X", "p", "v"), p=np.array([0, 1, 1, 2]), v=F32(np.inf)), "constant_value has NaN"),
     ],
 )  # fmt: skip
