@@ -1,6 +1,5 @@
 """Operators over rational numbers between nodes, in exact: which there are, and what each does with one element."""
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -12,7 +11,7 @@ from qlab.c.moving import FILLS
 from qlab.c.operators import OPERATORS, Writer, data_inputs
 from qlab.c.rational import (
     aligned,
-    constant,
+    between,
     is_real,
     made_by_nodes,
     number,
@@ -22,6 +21,7 @@ from qlab.c.rational import (
 from qlab.c.wholes import Rational, fractions, together
 from qlab.errors import ExportError
 
+MICROSOFT = "com.microsoft"
 Made = tuple[list[Operand], list[str], str, Rational]
 """Operands of a function on single elements, its lines, the name of the result, and what it stands for."""
 
@@ -88,32 +88,15 @@ def _relu(e: Emission) -> Made:
 def _clip(e: Emission) -> Made:
     x, given = e.data("input"), number(e, "input")
     reach = Fraction(given.bound, given.denominator)
-    limits = {
-        name: limit for name in ("min", "max") if (limit := _limit(e, name, reach)) is not None
-    }
-    denominator = math.lcm(given.denominator, *(v.denominator for v in limits.values()))
-    weight = denominator // given.denominator
-    numerators = {name: int(limit * denominator) for name, limit in limits.items()}
-    made = Rational(denominator, max(given.bound * weight, *map(abs, numerators.values()), 1))
-    e.file.need(made)
-    lines = ["whole value = {{0}}; /* input, over the denominator of the limits too */"]
-    lines.append(aligned(e, "value", "input", weight, "input_factor"))
-    value = "value"
-    for name, numerator in numerators.items():
-        end = constant(e, f"limit_{name}", numerator)
-        chosen, said = "above", "max(input, min)"
-        pair = f"{value}.limb, {end}.limb"
-        if name == "max":
-            chosen, said = "between", "min(..., max)"
-            pair = f"{end}.limb, {value}.limb"
-        test = f"{e.file.use('is_less')}({pair}) ? {end} : {value}"
-        lines.append(line("whole", chosen, test, said))
-        value = chosen
+    low, high = _limit(e, "min"), _limit(e, "max")
+    limits = {} if low <= -reach else {"min": low}
+    if high < max(reach, low):  # else no number is beyond it
+        limits["max"] = high
+    lines, value, made = between(e, "input", given, limits)
     return [x], lines, value, made
 
 
-def _limit(e: Emission, name: str, reach: Fraction) -> Fraction | None:
-    """A limit of Clip; None where no number of the tensor is beyond it."""
+def _limit(e: Emission, name: str) -> Fraction:
     if e.tensor(name):
         stored = e.trace.tensors[e.tensor(name)]
     elif name in e.node.attributes:
@@ -123,9 +106,7 @@ def _limit(e: Emission, name: str, reach: Fraction) -> Fraction | None:
         stored = np.asarray(largest if name == "max" else -largest)
     else:
         raise ExportError(f"Clip without {name} is written in C for float32 only")
-    (limit,) = fractions(name, stored)
-    beyond = limit >= reach if name == "max" else limit <= -reach
-    return None if beyond else limit
+    return fractions(name, stored)[0]
 
 
 def _leaky_relu(e: Emission) -> Made:
@@ -185,10 +166,11 @@ def elementwise(
 WRITERS: dict[tuple[str, str], Writer] = {
     **{
         key: OPERATORS[key]
-        for domain in ("", "com.microsoft")
+        for domain in ("", MICROSOFT)
         for key in ((domain, "QuantizeLinear"), (domain, "DequantizeLinear"))
     },
     **{("", name): OPERATORS["", name] for name in ("MatMul", "Gemm", "Conv")},
+    **{(MICROSOFT, name): OPERATORS[MICROSOFT, name] for name in ("FusedGemm", "FusedConv")},
     ("", "Add"): elementwise("add", _add),
     ("", "Mul"): elementwise("multiply", _multiply),
     ("", "Relu"): elementwise("relu", _relu),

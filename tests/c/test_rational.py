@@ -68,6 +68,9 @@ CASES = {
     "Clip of what is larger": group(node("Clip", "X"), scale=3e38),
     "Clip to codes": group(node("Clip", "X", "low"), low=F32(0), last="y", y=F32(0.07)),
     "the upper limit wins": group(node("Clip", "X", "low", "high"), low=F32(5), high=F32(3)),
+    "the upper limit wins beyond all numbers": group(
+        node("Clip", "X", "low", "high"), low=F32(50), high=F32(45)
+    ),
     "beyond float": group(node("Mul", "X", "big"), scale=1e30, big=F32(1e9)),
     "subnormal": group(node("Mul", "X", "small"), scale=1e-30, small=F32(3e-14)),
     "to zero": group(node("Mul", "X", "small"), scale=1e-30, small=F32(1e-20)),
