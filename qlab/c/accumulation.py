@@ -3,9 +3,12 @@
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from qlab.c.emission import Emission, line
 from qlab.c.recorder import Primitive
 from qlab.c.text import plain
+from qlab.qtypes import Array
 from qlab.trace import Index
 
 
@@ -95,6 +98,29 @@ def in_order(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
         after.append(line(real, "with_bias", f"{result} + {term}", p.step("with_bias").formula))
         result = "with_bias"
     return Accumulation(before, [f"accumulator += {a} * {b};"], after, result)
+
+
+def activation(e: Emission) -> dict[str, Array]:
+    """What a fused activation limits the result to: ``min``, and of Clip ``max``; nothing where there is none."""
+    name = e.node.attributes.get("activation", "")
+    if not name:
+        return {}
+    if name == "Relu":
+        return {"min": np.zeros((), np.float32)}
+    low, high = (np.asarray(v, np.float32) for v in e.node.attributes["activation_params"])
+    return {"min": low, "max": high}
+
+
+def activated(e: Emission, value: str) -> tuple[list[str], str]:
+    """The lines of a fused activation over reals, and the name of their result; -0.0 and NaN stay."""
+    lines, real = list[str](), e.file.real
+    for name, end in activation(e).items():
+        limit = e.file.scalar(f"activation_{name}", end, real)
+        chosen, sign, said = ("above", "<", "max") if name == "min" else ("between", ">", "min")
+        test = f"{value} {sign} {limit} ? {limit} : {value}"
+        lines.append(line(real, chosen, test, f"{said}({value}, {limit})"))
+        value = chosen
+    return lines, value
 
 
 def _formula(p: Primitive, name: str) -> str:

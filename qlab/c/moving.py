@@ -68,7 +68,7 @@ def read(e: Emission, m: Array, data: Sequence[str]) -> list[tuple[str, Array, A
     for name, own in numbered(e, data).items():
         inside = np.isin(m, own)
         if inside.any():
-            part = box(inside)
+            part = box(inside) if m.ndim else None
             chosen = inside if part is None else part
             found.append((name, place[chosen], m[chosen] - int(own.min())))
     return found
@@ -121,19 +121,25 @@ def _filled(e: Emission, out: Operand, data: str, fill: str) -> list[str]:
     return assignments(e.file, out, place, [], lambda: narrowed(out, kind, name))
 
 
+MOVED: dict[str, tuple[str, ...]] = {
+    "Identity": ("input",),
+    "Reshape": ("data",),
+    "Flatten": ("input",),
+    "Transpose": ("data",),
+    "Squeeze": ("data",),
+    "Unsqueeze": ("data",),
+    "Expand": ("input",),
+    "Tile": ("input",),
+    "Slice": ("data",),
+    "Gather": ("data",),
+    "Split": ("input",),
+    "Concat": (),
+    "Pad": ("data",),
+}
+"""Operator → the schema's names of the inputs whose values it moves; none: all of them."""
+FILLS = {"Pad": "constant_value"}
+"""Operator → that of the input which it adds."""
 OPERATORS: dict[tuple[str, str], Callable[[Emission], list[str]]] = {
-    ("", "Identity"): moves("input"),
-    ("", "Reshape"): moves("data"),
-    ("", "Flatten"): moves("input"),
-    ("", "Transpose"): moves("data"),
-    ("", "Squeeze"): moves("data"),
-    ("", "Unsqueeze"): moves("data"),
-    ("", "Expand"): moves("input"),
-    ("", "Tile"): moves("input"),
-    ("", "Slice"): moves("data"),
-    ("", "Gather"): moves("data"),
-    ("", "Split"): moves("input"),
-    ("", "Concat"): moves(),
-    ("", "Pad"): moves("data", fill="constant_value"),
+    ("", name): moves(*data, fill=FILLS.get(name, "")) for name, data in MOVED.items()
 }
 DATA = {"Concat": ("input{}",)}

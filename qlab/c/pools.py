@@ -166,7 +166,7 @@ def of_reals(primitive: str) -> Callable[[Emission], list[str]]:
     def write(e: Emission) -> list[str]:
         w = windows(e, e.primitive(primitive))
         lines, value = e.emit(primitive, w)
-        return _stored(e, w, lines, value)
+        return stored(e, w, lines, value)
 
     return write
 
@@ -198,10 +198,11 @@ def of_codes(e: Emission) -> list[str]:
         tap = f"sum += (int64_t){w.element} - {zero};"
     lines = [start, *w.start(), *w.loop(w.axes, w.where_inside([tap]))]
     value = mean.call(shape, variables, sum="sum", real_sum="real_sum", count="count")
-    return _stored(e, w, lines, value)
+    return stored(e, w, lines, value)
 
 
-def _stored(e: Emission, w: Windows, lines: Sequence[str], value: str) -> list[str]:
+def stored(e: Emission, w: Windows, lines: Sequence[str], value: str) -> list[str]:
+    """Loops over the result: ``lines`` for each element, then ``value`` as the element."""
     out = e.output(name="y" if e.node.op_type == "NhwcMaxPool" else "Y")
     place = position(w.shape, w.shape, w.variables)
     cast = "(float)" if out.kind == "float" and e.file.real == "double" else ""

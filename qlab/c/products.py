@@ -5,9 +5,8 @@ import math
 from collections.abc import Sequence
 
 from qlab.c import rational
-from qlab.c.accumulation import Accumulation, Factors
+from qlab.c.accumulation import Accumulation, Factors, activated
 from qlab.c.emission import Emission, Function, Operand, indices, line, loops, position
-from qlab.errors import ExportError
 from qlab.lowering import window
 from qlab.schemes import Contraction
 from qlab.trace import Index
@@ -133,8 +132,6 @@ def convolution(e: Emission) -> list[str]:
         Factors(names, zero_points, count, shape, variables),
     )
     bias = e.data("B").at((m,), (m_name,)) if e.tensor("B") else ""
-    if e.node.attributes.get("activation"):
-        raise ExportError("a fused activation is not written in C; without it the convolution is")
     result = _Result(shape, variables, shape, variables, taps, bias)
     return _write(e, result)
 
@@ -181,6 +178,9 @@ def _finish(e: Emission, result: _Result, value: str) -> list[str]:
     if result.bias:
         biased = f"{value} + {f'({kind})' if e.has('contract') else ''}{result.bias}"
         lines, value = [line(kind, "with_bias", biased, "accumulator + bias")], "with_bias"
+    if e.has("contract"):
+        more, value = activated(e, value)
+        lines += more
     for finish in ("requantize", "rescale", "rescale_with_bias"):
         if e.has(finish):
             function: Function = e.emit(finish)

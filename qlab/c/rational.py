@@ -5,11 +5,11 @@ QuantizeLinear, and an output of the graph that is real, round.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from qlab.c import exact, exact_reals
-from qlab.c.accumulation import Accumulation, Factors
+from qlab.c.accumulation import Accumulation, Factors, activation
 from qlab.c.emission import Emission, Function, Operand, line, position
 from qlab.c.recorder import Primitive
 from qlab.c.roundings import is_before, round_sum
@@ -45,18 +45,27 @@ def number(e: Emission, name: str) -> Rational:
     return e.file.rationals[e.tensor(name)]
 
 
-def written(e: Emission, value: str, made: Rational) -> str:
-    """What is assigned to an element of the output: the whole number, or rounded once where the graph ends there."""
+def written(e: Emission, value: str, made: Rational, position: int = 0) -> str:
+    """What is assigned to an element of an output: the whole number, or rounded once where the graph ends there."""
+    tensor = e.node.outputs[position]
     e.file.need(made)
-    e.file.rationals[e.node.outputs[0]] = made
-    if e.output().kind == "whole":
+    e.file.rationals[tensor] = made
+    if e.kind(tensor) == "whole":
         return value
-    if e.output().kind != "float":
+    if e.kind(tensor) != "float":
         raise ExportError(
-            f"{e.node.outputs[0]!r} is a rational number rounded to {e.dtype(e.node.outputs[0])}; in exact C it is to float32"
+            f"{tensor!r} is a rational number rounded to {e.dtype(tensor)}; in exact C it is to float32"
         )
     denominator = exact.big(e, "denominator", [made.denominator], (), [])
     return f"{e.file.use('to_float')}({value}, {denominator})"
+
+
+def constant(e: Emission, name: str, numerator: int) -> str:
+    """The C expression of a rational number that is known; its denominator is its tensor's."""
+    table = e.file.names.new(name)
+    e.file.big.append((table, (numerator,)))
+    e.file.whole_arrays.add(table)
+    return f"{table}[0]"
 
 
 def aligned(e: Emission, into: str, value: str, factor: int, name: str) -> str:
@@ -157,14 +166,43 @@ def contract(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
 def finished(
     e: Emission, shape: Index, variables: Sequence[str], value: str, bias: str
 ) -> list[str]:
-    """From the sum of a product to the element of the result: Conv's bias, and the graph's output rounded."""
+    """From the sum of a product to the element: Conv's bias, a fused activation, and the graph's output rounded."""
     lines, made = list[str](), e.file.rationals[e.node.outputs[0]]
     if bias:
         terms = [(value, Fraction(1), made), (bias, Fraction(1), number(e, "B"))]
         lines, made = weighted(e, "with_bias", terms)
         value = "with_bias"
+    if ends := activation(e):
+        limits = {k: fractions(k, v)[0] for k, v in ends.items()}
+        more, value, made = between(e, value, made, limits)
+        lines += more
     place = position(shape, shape, variables)
     return [*lines, f"{e.output().array}[{place}] = {written(e, value, made)};"]
+
+
+def between(
+    e: Emission, name: str, given: Rational, limits: Mapping[str, Fraction]
+) -> tuple[list[str], str, Rational]:
+    """The lines that limit a whole number to ``min`` and then to ``max``, the name of the result, what it stands for."""
+    denominator = math.lcm(given.denominator, *(v.denominator for v in limits.values()))
+    weight = denominator // given.denominator
+    numerators = {limit: int(v * denominator) for limit, v in limits.items()}
+    made = Rational(denominator, max(given.bound * weight, *map(abs, numerators.values()), 1))
+    e.file.need(made)
+    lines, value = list[str](), name
+    if weight != 1:
+        lines = [f"whole value = {{{{0}}}}; /* {name}, {made.said} */"]
+        lines.append(aligned(e, "value", name, weight, "weight"))
+        value = "value"
+    for limit, numerator in numerators.items():
+        end = constant(e, f"limit_{limit}", numerator)
+        chosen, said, pair = "above", "max(..., min)", f"{value}.limb, {end}.limb"
+        if limit == "max":
+            chosen, said, pair = "between", "min(..., max)", f"{end}.limb, {value}.limb"
+        test = f"{e.file.use('is_less')}({pair}) ? {end} : {value}"
+        lines.append(line("whole", chosen, test, said))
+        value = chosen
+    return lines, value, made
 
 
 def weighted(

@@ -1,32 +1,29 @@
 """Operators over rational numbers between nodes, in exact: which there are, and what each does with one element."""
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+from qlab.c import rational_functions, rational_moving, rational_pools, rational_resize
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
-from qlab.c.operators import OPERATORS, Writer
-from qlab.c.rational import aligned, is_real, made_by_nodes, number, weighted, written
-from qlab.c.wholes import Rational, fractions
+from qlab.c.moving import FILLS
+from qlab.c.operators import OPERATORS, Writer, data_inputs
+from qlab.c.rational import (
+    aligned,
+    between,
+    is_real,
+    made_by_nodes,
+    number,
+    weighted,
+    written,
+)
+from qlab.c.wholes import Rational, fractions, together
 from qlab.errors import ExportError
 
+MICROSOFT = "com.microsoft"
 Made = tuple[list[Operand], list[str], str, Rational]
 """Operands of a function on single elements, its lines, the name of the result, and what it stands for."""
-_DATA = {"A", "B", "C", "X", "W", "x", "input", "data"}
-_MOVING = (
-    "Identity",
-    "Reshape",
-    "Flatten",
-    "Transpose",
-    "Squeeze",
-    "Unsqueeze",
-    "Slice",
-    "Gather",
-    "Expand",
-    "Tile",
-)
 
 
 def has_wholes(e: Emission) -> bool:
@@ -54,8 +51,10 @@ def has_wholes(e: Emission) -> bool:
                 f"{node.qualified_name} reads the float input {name!r}, which may be NaN or infinite: in exact C "
                 "only codes and constants become rational numbers; take float64"
             )
-    for role, name in zip(e.operator.inputs, node.inputs, strict=False):
-        if role not in _DATA and name in made:
+    count = len(node.inputs)
+    data = {*data_inputs(node.op_type, count), FILLS.get(node.op_type)}
+    for role, name in zip(e.operator.names(count), node.inputs, strict=False):
+        if role not in data and name in made:
             raise ExportError(
                 f"{node.qualified_name}'s {role} is computed by a node; exact C needs it as a constant"
             )
@@ -89,34 +88,15 @@ def _relu(e: Emission) -> Made:
 def _clip(e: Emission) -> Made:
     x, given = e.data("input"), number(e, "input")
     reach = Fraction(given.bound, given.denominator)
-    limits = {
-        name: limit for name in ("min", "max") if (limit := _limit(e, name, reach)) is not None
-    }
-    denominator = math.lcm(given.denominator, *(v.denominator for v in limits.values()))
-    weight = denominator // given.denominator
-    numerators = {name: int(limit * denominator) for name, limit in limits.items()}
-    made = Rational(denominator, max(given.bound * weight, *map(abs, numerators.values()), 1))
-    e.file.need(made)
-    lines = ["whole value = {{0}}; /* input, over the denominator of the limits too */"]
-    lines.append(aligned(e, "value", "input", weight, "input_factor"))
-    value = "value"
-    for name, numerator in numerators.items():
-        table = e.file.names.new(f"limit_{name}")
-        e.file.big.append((table, (numerator,)))
-        e.file.whole_arrays.add(table)
-        chosen, said = "above", "max(input, min)"
-        pair = f"{value}.limb, {table}[0].limb"
-        if name == "max":
-            chosen, said = "between", "min(..., max)"
-            pair = f"{table}[0].limb, {value}.limb"
-        test = f"{e.file.use('is_less')}({pair}) ? {table}[0] : {value}"
-        lines.append(line("whole", chosen, test, said))
-        value = chosen
+    low, high = _limit(e, "min"), _limit(e, "max")
+    limits = {} if low <= -reach else {"min": low}
+    if high < max(reach, low):  # else no number is beyond it
+        limits["max"] = high
+    lines, value, made = between(e, "input", given, limits)
     return [x], lines, value, made
 
 
-def _limit(e: Emission, name: str, reach: Fraction) -> Fraction | None:
-    """A limit of Clip; None where no number of the tensor is beyond it."""
+def _limit(e: Emission, name: str) -> Fraction:
     if e.tensor(name):
         stored = e.trace.tensors[e.tensor(name)]
     elif name in e.node.attributes:
@@ -126,18 +106,53 @@ def _limit(e: Emission, name: str, reach: Fraction) -> Fraction | None:
         stored = np.asarray(largest if name == "max" else -largest)
     else:
         raise ExportError(f"Clip without {name} is written in C for float32 only")
-    (limit,) = fractions(name, stored)
-    beyond = limit >= reach if name == "max" else limit <= -reach
-    return None if beyond else limit
+    return fractions(name, stored)[0]
 
 
-def elementwise(name: str, write: Callable[[Emission], Made]) -> Callable[[Emission], list[str]]:
-    """An operator on single rational numbers, with broadcasting."""
+def _leaky_relu(e: Emission) -> Made:
+    x, given = e.data("X"), number(e, "X")
+    alpha = np.asarray(e.primitive("evaluate")["function"].parameters["alpha"], np.float32)
+    (slope,) = fractions("alpha", alpha)
+    largest = max(slope.denominator, abs(slope.numerator))
+    made = Rational(given.denominator * slope.denominator, given.bound * largest)
+    e.file.need(made)
+    lines = [
+        f"whole value = {{{{0}}}}; /* X where X >= 0, else {float(slope):g} * X, {made.said} */",
+        f"if ({e.file.use('sign')}(X.limb) >= 0) {{",
+        f"    {aligned(e, 'value', 'X', slope.denominator, 'one')}",
+        "} else {",
+        f"    {aligned(e, 'value', 'X', slope.numerator, 'alpha')}",
+        "}",
+    ]
+    return [x], lines, "value", made
+
+
+def _where(e: Emission) -> Made:
+    operands = [e.data(name) for name in ("condition", "X", "Y")]
+    made, factors = together([number(e, name) for name in "XY"])
+    e.file.need(made)
+    if set(factors) == {1}:
+        return operands, [line("whole", "chosen", "condition ? X : Y")], "chosen", made
+    lines = [
+        f"whole chosen = {{{{0}}}}; /* X where condition, else Y, {made.said} */",
+        "if (condition) {",
+        f"    {aligned(e, 'chosen', 'X', factors[0], 'X_factor')}",
+        "} else {",
+        f"    {aligned(e, 'chosen', 'Y', factors[1], 'Y_factor')}",
+        "}",
+    ]
+    return operands, lines, "chosen", made
+
+
+def elementwise(
+    name: str, write: Callable[[Emission], Made], output: str = ""
+) -> Callable[[Emission], list[str]]:
+    """An operator on single rational numbers, with broadcasting. ``output``: the schema's name of it."""
 
     def writer(e: Emission) -> list[str]:
         operands, lines, value, made = write(e)
         result = written(e, value, made)
-        out, shape = e.output(), e.shape()
+        out, shape = e.output(name=output), e.shape()
         function = e.function(name, out.kind, operands, [*lines, f"return {result};"])
         variables = indices(shape)
         place = position(shape, shape, variables)
@@ -148,29 +163,23 @@ def elementwise(name: str, write: Callable[[Emission], Made]) -> Callable[[Emiss
     return writer
 
 
-def moving(e: Emission) -> list[str]:
-    """An operator that moves values of its first input: the numbers and their denominator stay."""
-    if e.kind(e.node.outputs[0]) != "whole":
-        raise ExportError(
-            f"{e.node.qualified_name} makes a real output of the graph, which is not written in C for exact: "
-            "take its input as the output, or float64"
-        )
-    lines = OPERATORS[e.node.domain, e.node.op_type](e)
-    e.file.rationals[e.node.outputs[0]] = e.file.rationals[e.node.inputs[0]]
-    return lines
-
-
 WRITERS: dict[tuple[str, str], Writer] = {
     **{
         key: OPERATORS[key]
-        for domain in ("", "com.microsoft")
+        for domain in ("", MICROSOFT)
         for key in ((domain, "QuantizeLinear"), (domain, "DequantizeLinear"))
     },
     **{("", name): OPERATORS["", name] for name in ("MatMul", "Gemm", "Conv")},
+    **{(MICROSOFT, name): OPERATORS[MICROSOFT, name] for name in ("FusedGemm", "FusedConv")},
     ("", "Add"): elementwise("add", _add),
     ("", "Mul"): elementwise("multiply", _multiply),
     ("", "Relu"): elementwise("relu", _relu),
     ("", "Clip"): elementwise("clip", _clip),
-    **{("", name): moving for name in _MOVING if ("", name) in OPERATORS},
+    ("", "LeakyRelu"): elementwise("leaky_relu", _leaky_relu),
+    ("", "Where"): elementwise("select", _where, "output"),
+    **rational_moving.WRITERS,
+    **rational_pools.WRITERS,
+    **rational_resize.WRITERS,
+    **rational_functions.WRITERS,
 }
 """The loops of products and of QuantizeLinear and DequantizeLinear are the usual ones; the scheme's emitters differ."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from qlab.arithmetic import FLOAT32
+from qlab.arithmetic import EXACT, FLOAT32
 from qlab.c import text
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.recorder import Primitive
@@ -64,14 +64,7 @@ def _extrapolated(
     e: Emission, how: Resampling, places: Mapping[int, Array], variables: Sequence[str], place: str
 ) -> list[str]:
     """The extrapolation value where a position lies outside."""
-    if not how.extrapolates:
-        return []
-    found = []
-    for axis, where in places.items():
-        beyond = outside(where, how.sizes[axis])
-        if beyond.any():
-            table = e.file.array(f"outside{axis}", beyond.astype(np.int64), "uint8_t")
-            found.append(f"{table}[{variables[axis]}]")
+    found = beyond(e, how, places, variables)
     if not found:
         return []
     out, fill = e.output(), np.asarray(how.extrapolation, np.float32)
@@ -79,19 +72,31 @@ def _extrapolated(
         fill = np.trunc(fill).astype(e.trace.tensors[e.node.outputs[0]].dtype)
     value = text.number(fill[()], out.kind)
     return [
-        f"if ({' || '.join(found)}) {{",
+        f"if ({found}) {{",
         f"    {place} = {value}; /* extrapolation_value */",
         "}",
     ]
 
 
-def _corners(
-    e: Emission, around: Around, variables: Sequence[str], kind: str, factor: str
-) -> tuple[list[str], list[str]]:
-    """Lines that read indices and weights, and the products over the corners, the last axis the fastest.
+def beyond(
+    e: Emission, how: Resampling, places: Mapping[int, Array], variables: Sequence[str]
+) -> str:
+    """The condition under which an element is the extrapolation value; "" where none is."""
+    found = []
+    for axis, where in places.items() if how.extrapolates else ():
+        where_outside = outside(where, how.sizes[axis])
+        if where_outside.any():
+            table = e.file.array(f"outside{axis}", where_outside.astype(np.int64), "uint8_t")
+            found.append(f"{table}[{variables[axis]}]")
+    return " || ".join(found)
 
-    Args:
-        kind: C type of a weight. factor: of the value, over ``{}``.
+
+def corners(
+    e: Emission, around: Around, variables: Sequence[str], kind: str
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Lines that read indices and weights; the weight and the entry of X at each corner, the last axis the fastest.
+
+    ``kind``: the C type of a weight.
     """
     if len(around) > MOST_AXES:
         raise ExportError(
@@ -107,20 +112,23 @@ def _corners(
             of = kind if "weight" in name else "int32_t"
             table = e.file.array(f"{name}{axis}_of", values, of)
             lines.append(line(of, f"{name}{axis}", f"{table}[{variables[axis]}]"))
-    terms = []
+    found = []
     for corner in itertools.product(("lower", "upper"), repeat=len(around)):
         chosen = dict(zip(around, corner, strict=True))
         sources = dict(enumerate(variables)) | {a: f"{side}{a}" for a, side in chosen.items()}
         weights = [f"{side}_weight{a}" for a, side in reversed(chosen.items())]
-        terms.append(" * ".join([*weights, factor.format(_entry(x, sources))]))
-    return lines, terms
+        found.append((" * ".join(weights), _entry(x, sources)))
+    return lines, found
 
 
-def _summed(lines: list[str], terms: Sequence[str], kind: str, name: str) -> list[str]:
-    """Products added one by one."""
-    numbered = [line(kind, f"corner{i}", term) for i, term in enumerate(terms)]
-    total = " + ".join(f"corner{i}" for i in range(len(terms)))
-    return [*lines, *numbered, line(kind, name, total)]
+def _summed(
+    e: Emission, around: Around, variables: Sequence[str], kind: str, name: str, cast: str = ""
+) -> list[str]:
+    """Products over the corners added one by one. ``cast``: of an entry of X."""
+    lines, found = corners(e, around, variables, kind)
+    for i, (weight, entry) in enumerate(found):
+        lines.append(line(kind, f"corner{i}", f"{weight} * {cast}{entry}"))
+    return [*lines, line(kind, name, " + ".join(f"corner{i}" for i in range(len(found))))]
 
 
 def _in_reals(
@@ -134,8 +142,7 @@ def _in_reals(
             around[axis] = neighbours(scheme.arithmetic, where, how.sizes[axis])
         else:
             around[axis] = with_weights(where, how.sizes[axis])
-    lines, terms = _corners(e, around, variables, real, f"({real}){{}}")
-    body = _summed(lines, terms, real, "interpolated")
+    body = _summed(e, around, variables, real, "interpolated", f"({real})")
     return [*body, f"{place} = ({out.kind})interpolated;{_truncating(e, p)}"]
 
 
@@ -159,8 +166,7 @@ def _in_1024ths(
         n = neighbours(FLOAT32, where, p["how"].sizes[axis])
         upper = p.step(f"weight{axis}").value.reshape(-1)
         around[axis] = Neighbours(n.lower, n.upper, ONE - upper, upper)
-    lines, terms = _corners(e, around, variables, "int32_t", "{}")
-    body = _summed(lines, terms, "int32_t", "total")
+    body = _summed(e, around, variables, "int32_t", "total")
     return [*body, f"{place} = ({e.output().kind})(total / {ONE**2}); /* towards zero */"]
 
 
@@ -177,9 +183,21 @@ def _in_fractions(
         raise ExportError(
             "linear Resize of float32 in exact is not written in C; of codes it is, and in float32, float64 and ort_cpu"
         )
+    around, denominator = whole_weights(how, places)
+    largest = max(abs(v) for v in bounds(p["dtype"]))
+    require_short(denominator * largest, denominator)
+    body = _summed(e, around, variables, "int64_t", "total")
+    value = f"total / INT64_C({denominator})"
+    return [*body, f"{place} = ({e.output().kind})({value}); /* towards zero */"]
+
+
+def whole_weights(
+    how: Resampling, places: Mapping[int, Array]
+) -> tuple[dict[int, Neighbours], int]:
+    """Exact weights as whole numbers over one denominator for each axis, and the product of these denominators."""
     around, denominator = {}, 1
     for axis, where in places.items():
-        n = neighbours(e.file.scheme.arithmetic, where, how.sizes[axis])  # type: ignore[attr-defined]
+        n = neighbours(EXACT, where, how.sizes[axis])
         common = math.lcm(*(Fraction(v).denominator for v in n.upper_weight))
         weights = (
             np.array([int(v * common) for v in side], object)
@@ -187,13 +205,13 @@ def _in_fractions(
         )
         around[axis] = Neighbours(n.lower, n.upper, *weights)
         denominator *= common
-    largest = max(abs(v) for v in bounds(p["dtype"]))
-    if (denominator * largest).bit_length() > SUM_BITS:
+    return around, denominator
+
+
+def require_short(largest: int, denominator: int) -> None:
+    """Raises ExportError where such a sum of weights does not fit 64 bits."""
+    if largest.bit_length() > SUM_BITS:
         raise ExportError(
             f"the weights of this Resize have the denominator {denominator}: their sum does not fit 64 bits; "
             "give sizes, not scales, or take float64"
         )
-    lines, terms = _corners(e, around, variables, "int64_t", "{}")
-    body = _summed(lines, terms, "int64_t", "total")
-    value = f"total / INT64_C({denominator})"
-    return [*body, f"{place} = ({e.output().kind})({value}); /* towards zero */"]

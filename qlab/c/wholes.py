@@ -5,6 +5,7 @@ The denominators are known when the file is written, and so are bounds of the nu
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from qlab.arithmetic import EXACT
@@ -125,3 +126,11 @@ def common(values: tuple[Fraction, ...]) -> tuple[list[int], Rational]:
     denominator = math.lcm(*(v.denominator for v in values))
     numerators = [int(v * denominator) for v in values]
     return numerators, Rational(denominator, max(map(abs, numerators), default=0))
+
+
+def together(numbers: Sequence[Rational]) -> tuple[Rational, list[int]]:
+    """One denominator for some tensors, and what the whole numbers of each become multiplied by."""
+    denominator = math.lcm(*(n.denominator for n in numbers))
+    factors = [denominator // n.denominator for n in numbers]
+    largest = max(f * n.bound for f, n in zip(factors, numbers, strict=True))
+    return Rational(denominator, largest), factors

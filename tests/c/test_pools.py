@@ -10,7 +10,6 @@ from qlab.c import c_program
 from qlab.engines.cpu import cpu_class
 from qlab.engines.ort import run_ort
 from qlab.engines.results import SessionConfig
-from qlab.errors import ExportError
 from qlab.schemes import scheme
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import trace
@@ -104,9 +103,3 @@ def test_agrees_with_onnx_runtime(battery, tmp_path):
         program = c_program(case, OrtCpu(cpu_class() or "avx2"))
         written = called(program, tmp_path / str(number), case.inputs, actual)
         np.testing.assert_array_equal(written, actual)
-
-
-def test_exact_groups_are_refused():
-    case = next(every("QDQ AveragePool int8", 1))
-    with pytest.raises(ExportError, match="AveragePool of rational numbers is not written in C"):
-        c_program(case, SCHEMES["exact"])
