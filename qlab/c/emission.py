@@ -57,6 +57,7 @@ class File:
         self.limbs = 1  # of the whole numbers of exact arithmetic
         self.big: list[tuple[str, tuple[int, ...]]] = []  # their names and values
         self.whole = False  # reals between nodes are rational numbers: of exact arithmetic
+        self.given: frozenset[str] = frozenset()  # floats of the graph's inputs that become such
         self.rationals: dict[str, wholes.Rational] = {}  # such tensors
         self.whole_arrays: set[str] = set()  # of the names in ``big`` those whose type is ``whole``
         self.helpers: set[str] = set()
@@ -233,7 +234,8 @@ class Emission:
         value = self.trace.tensors[tensor]
         made = self.graph.producer(tensor) is not None
         real = value.dtype == object or is_float(value.dtype)
-        known = self.graph.consumers(tensor) if made else tensor in self.graph.constants
+        constant = tensor in self.graph.constants or tensor in self.file.given
+        known = self.graph.consumers(tensor) if made else constant
         if self.formats and value.dtype != object and dtype_name(value.dtype) in text.BITS:
             return text.ctype(value.dtype)
         if self.file.whole and real and known:

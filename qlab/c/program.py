@@ -8,7 +8,7 @@ import numpy as np
 import qlab
 from qlab.c import rational, text, wholes
 from qlab.c.checks import elements, runs
-from qlab.c.emission import Emission, File
+from qlab.c.emission import Emission, File, loops
 from qlab.c.exact import definition
 from qlab.c.families import family
 from qlab.c.helpers import HELPERS
@@ -90,14 +90,19 @@ def c_program(case: Case, scheme: Scheme) -> Program:
             raise ExportError(f"{node.qualified_name} is not written in C; {known} are")
     trace, primitives = record(given, scheme)
     _refuse(given.graph, trace, file)
-    file.whole = bool(file.family.between) and rational.are_between(given.graph, trace)
+    if file.family.between:
+        file.given = rational.given_reals(given, trace)
+        file.whole = bool(file.given) or rational.are_between(given.graph, trace)
+        for name in file.given:
+            file.rationals[name] = wholes.GIVEN
+            file.need(wholes.GIVEN)
     emitted = []
     for node, called in zip(given.graph.nodes, primitives, strict=True):
         operator = operators()[node.domain, node.op_type]
         e = Emission(file, given.graph, node, operator, called, trace)
         writer = WRITERS.get((node.domain, node.op_type)) if has_wholes(e) else None
         emitted.append((e, (writer or OPERATORS[node.domain, node.op_type])(e)))
-    single = len(emitted) == 1
+    single = len(emitted) == 1 and not file.given
     functions, function, parameters = (_one if single else _several)(file, given.graph, emitted)
     tested = elements(given, scheme) if single and len(emitted[0][0].functions) == 1 else None
     element = emitted[0][0].functions[0] if tested else None
@@ -105,7 +110,7 @@ def c_program(case: Case, scheme: Scheme) -> Program:
         tested = element = None
     pointers = emitted[0][0].pointers if single else {}
     inputs = [pointers[o.name][1] for o in element.operands] if element else []
-    checks = runs(given, scheme, trace)
+    checks = [c for c in runs(given, scheme, trace) if not rational.not_finite(c[0], file.given)]
     main = main_function(
         file, function, parameters, checks, tested, element.name if element else "", inputs
     )
@@ -144,7 +149,14 @@ def _several(
     made = [n for n in graph.outputs if tensors[n].size]  # what has no elements is not written
     names = {name: file.names.new(f"t_{name}") for name in (*fed, *made)}
     kinds: dict[str, str] = {}
-    functions, calls, buffers = [], [], []
+    functions, calls, buffers, first = [], [], [], []
+    declared_names = dict(names)
+    for name in (n for n in fed if n in file.given):
+        names[name] = file.names.new(f"number_{name}")
+        size = max(int(np.prod(tensors[name].shape)), 1)
+        buffers.append(f"static whole {names[name]}[{size}];")
+        value = f"{file.use('from_float')}({declared_names[name]}[i])"
+        first += loops((size,), ("i",), [f"{names[name]}[i] = {value};"])
     for e, body in emitted:
         kinds |= {t: kind for kind, t in (*e.pointers.values(), *e.outputs.values())}
         for kind, tensor in e.outputs.values():
@@ -169,12 +181,13 @@ def _several(
                 f"{name!r} is an output and is read by a node too, which reads it before it is rounded; "
                 f"in {file.scheme.name} only one of both is written in C"
             )
+    kinds |= dict.fromkeys(file.given, "float")
     parameters = tuple(
-        Parameter(names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)
+        Parameter(declared_names[n], kinds[n], n, tensors[n].shape, n in graph.outputs)
         for n in (*fed, *made)
     )
     function = file.names.new("qlab_graph")
-    body = [f"    {b}" for b in buffers] + calls
+    body = [f"    {b}" for b in buffers] + first + calls
     functions.append(_function("void", function, [p.declaration for p in parameters], body))
     return functions, function, parameters
 

@@ -5,8 +5,10 @@ QuantizeLinear, and an output of the graph that is real, round.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from qlab.c import exact, exact_reals
 from qlab.c.accumulation import Accumulation, Factors, activation
@@ -15,12 +17,14 @@ from qlab.c.recorder import Primitive
 from qlab.c.roundings import is_before, round_sum
 from qlab.c.text import ctype
 from qlab.c.wholes import Rational, common, fractions
+from qlab.case import Case
 from qlab.errors import ExportError
 from qlab.graph import Graph
 from qlab.qtypes import Array, bounds, dtype_name, is_float, is_float8
 from qlab.trace import Index, Trace
 
 NOTHING = "static const whole nothing = {{0}};"
+_OF_GIVEN = ("Add", "Mul", "MatMul", "Gemm", "Conv", "FusedGemm", "FusedConv")
 _LARGEST_FACTOR = 2**62  # that is written as an integer
 
 
@@ -28,6 +32,32 @@ def are_between(graph: Graph, trace: Trace) -> bool:
     """True where a node of the graph reads a real that another made."""
     reals = (n for n in made_by_nodes(graph) if n and is_real(trace.tensors[n]))
     return any(graph.consumers(n) for n in reals)
+
+
+def given_reals(case: Case, trace: Trace) -> frozenset[str]:
+    """The graph's float inputs that become rational numbers: those that a sum or product reads.
+
+    Raises ExportError where the case has NaN or an infinity there, or another type than float32.
+    """
+    graph = case.graph
+    reading = [n for n in graph.nodes if n.op_type in _OF_GIVEN]
+    if are_between(graph, trace):
+        reading = [n for n in graph.nodes if n.op_type != "QuantizeLinear"]
+    read = {name for n in reading for name in n.inputs}
+    found = frozenset(n for n in graph.inputs if n in read and is_real(trace.tensors[n]))
+    if name := not_finite(case, found):
+        raise ExportError(
+            f"{name!r} has NaN or an infinity: in exact C only finite numbers are computed with"
+        )
+    for name in found:
+        if (dtype := dtype_name(case.inputs[name].dtype)) != "float32":
+            raise ExportError(f"{name!r} is {dtype}; of reals only float32 is written in C")
+    return found
+
+
+def not_finite(case: Case, names: Iterable[str]) -> str:
+    """Of some inputs the first that has NaN or an infinity; "" where all are finite."""
+    return next((n for n in sorted(names) if not np.isfinite(case.inputs[n]).all()), "")
 
 
 def made_by_nodes(graph: Graph) -> list[str]:
@@ -139,8 +169,7 @@ def contract(e: Emission, p: Primitive, factors: Factors) -> Accumulation:
     c = p["contraction"]
     if not e.file.whole:
         raise ExportError(
-            f"{e.node.qualified_name} of float inputs is not written in C for exact: they may be NaN or infinite; "
-            "take float64"
+            f"{e.node.qualified_name} of constants only is not written in C for exact; take float64"
         )
     a, b = (number(e, name) for name in c.names)
     total = Rational(a.denominator * b.denominator, factors.taps * a.bound * b.bound)

@@ -30,12 +30,13 @@ def has_wholes(e: Emission) -> bool:
     """True where the node reads or makes rational numbers.
 
     Raises:
-        ExportError: an operator that is not written over them, or one that reads a float whose value is not known.
+        ExportError: an operator that is not written over them, or one with a parameter that a node computes.
     """
     if not e.file.whole:
         return False
     node, made = e.node, made_by_nodes(e.graph)
-    read = [n for n in node.inputs if n in made and is_real(e.trace.tensors[n])]
+    numbers = {*made, *e.file.given}
+    read = [n for n in node.inputs if n in numbers and is_real(e.trace.tensors[n])]
     wanted = [n for n in node.outputs if n and is_real(e.trace.tensors[n])]
     if not read and not wanted:
         return False
@@ -45,12 +46,6 @@ def has_wholes(e: Emission) -> bool:
         raise ExportError(
             f"{node.qualified_name} of rational numbers is not written in C for exact; {known} are: take float64"
         )
-    for name in node.inputs:
-        if name in e.graph.inputs and is_real(e.trace.tensors[name]):
-            raise ExportError(
-                f"{node.qualified_name} reads the float input {name!r}, which may be NaN or infinite: in exact C "
-                "only codes and constants become rational numbers; take float64"
-            )
     count = len(node.inputs)
     data = {*data_inputs(node.op_type, count), FILLS.get(node.op_type)}
     for role, name in zip(e.operator.names(count), node.inputs, strict=False):

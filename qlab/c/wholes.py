@@ -35,6 +35,18 @@ static void add_multiple(uint32_t *sum, const uint32_t *a, const uint32_t *b)
 }""",
         (),
     ),
+    "from_float": (
+        """\
+/* A finite float as a whole number of 2^-172. */
+static whole from_float(float x)
+{
+    whole value = {{0}};
+    const uint32_t one[LIMBS] = {1};
+    add_real(value.limb, one, x, 1);
+    return value;
+}""",
+        ("add_real",),
+    ),
     "is_less": (
         """\
 /* a < b: the highest limb, which has the sign, decides first. */
@@ -111,6 +123,10 @@ class Rational:
         """How many limbs hold them, and what is made on the way to a float."""
         bits = max(self.bound.bit_length(), self.denominator.bit_length())
         return (bits + 30) // 32 + 1
+
+
+GIVEN = Rational(1 << 172, 1 << 300)
+"""Any finite float32."""
 
 
 def fractions(name: str, values: Array) -> tuple[Fraction, ...]:

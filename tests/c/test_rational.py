@@ -20,6 +20,7 @@ BATTERIES = (
     "QDQ Add int8", "QDQ Add uint16", "QDQ Mul int4", "QDQ Mul uint8", "QDQ MatMul uint8 × int8", "QDQ MatMul int16 × int16",
     "QDQ Gemm int8 × int8", "QDQ Gemm uint8 × int4", "QDQ Conv uint8 × int8", "QDQ Conv int16 × int8", "QDQ Gemm, Relu int16",
     "QDQ Transpose, Reshape, Flatten int16", "QDQ com.microsoft Conv, Add uint16", "DequantizeLinear int32",
+    "Float group Gemm, Relu float32",
 )  # fmt: skip
 F32 = np.float32
 CODES = np.arange(-128, 128).astype(np.int8).reshape(2, 128)
@@ -60,6 +61,12 @@ def node(op_type, *inputs, **attributes):
     return Node(op_type, inputs, ("Y",), "", attributes)
 
 
+def floats(op_type, a, b, **attributes):
+    """An operator that reads a float of the graph and a constant."""
+    found = Node(op_type, ("a", "b"), ("Y",), "", attributes)
+    return Case(Graph((found,), {"b": b}, ("a",), ("Y",), {"": 21}), {"a": a})
+
+
 W = np.linspace(-1, 1, 128 * 3).astype(F32)
 CASES = {
     "Relu": group(node("Relu", "X")),
@@ -82,6 +89,9 @@ CASES = {
     ),
     "Gemm without C": group(node("Gemm", "X", "W", alpha=0.7), W=W.reshape(128, 3)),
     "MatMul by a vector": group(node("MatMul", "X", "W"), W=W[:128]),
+    "Add of floats": floats("Add", F32([[1e-45, 3e38, 1.5, -0.0]]), F32([[-1e-45], [1e30]])),
+    "Mul of floats": floats("Mul", F32([1e-45, 3e38, 1.5, -3e-23]), F32([0.5, 1e30, -1e-45, 1e-23])),
+    "MatMul of floats": floats("MatMul", W.reshape(3, 128), W.reshape(128, 3)),
     "a negative scale": group(node("Relu", "X"), scale=-0.1, last="y", y=F32(-0.07)),
 }  # fmt: skip
 
@@ -97,7 +107,7 @@ def test_by_hand(name):
         (group(node("Softmax", "X")), "Softmax"),
         (group(node("Mul", "X", "s"), s=F32(np.inf)), "s has NaN or an infinity"),
         (group(node("Relu", "X"), last="y", y=F32(0)), "y_scale is 0"),
-        (next(batteries()["QDQ MatMul of weights float32 × int8"].cases(0)), "reads the float input"),
+        (floats("Add", F32([1, np.nan]), F32([1, 2])), "'a' has NaN or an infinity"),
     ],
 )  # fmt: skip
 def test_what_is_refused(case, line):
