@@ -24,7 +24,7 @@ from qlab.qtypes import Array, bounds, dtype_name, is_float
 from qlab.trace import Index, Trace
 
 NOTHING = "static const whole nothing = {{0}};"
-_OF_GIVEN = ("Add", "Mul", "MatMul", "Gemm", "Conv", "FusedGemm", "FusedConv")
+_OF_GIVEN = ("Add", "Mul", "MatMul", "Gemm", "Conv", "FusedGemm", "FusedConv", "MatMulNBits")
 _LARGEST_FACTOR = 2**62  # that is written as an integer
 
 
@@ -32,7 +32,8 @@ def are_between(graph: Graph, trace: Trace) -> bool:
     """True where a node of the graph reads a real that another made, or where a double could not hold one."""
     reals = (n for n in made_by_nodes(graph) if n and is_real(trace.tensors[n]))
     long = (n for n in graph.nodes if n.op_type == "DequantizeLinear" and _is_long(trace, n))
-    return any(graph.consumers(n) for n in reals) or any(long)
+    ending = any(n.op_type == "MatMulIntegerToFloat" for n in graph.nodes)
+    return ending or any(graph.consumers(n) for n in reals) or any(long)
 
 
 def given_reals(case: Case, trace: Trace) -> frozenset[str]:
