@@ -23,7 +23,7 @@ def matmul_nbits(e: Emission) -> list[str]:
 
 def specification(e: Emission, p: Primitive) -> list[str]:
     """A · ((B - zero_points) · scales) + bias, added in the order of k."""
-    made = _contraction(p, None)
+    made = contraction(p, None)
     return _of_reals(e, p, lambda factors: in_order(e, made, factors))
 
 
@@ -32,14 +32,14 @@ def ort_cpu(e: Emission, p: Primitive) -> list[str]:
     cpu, w = e.file.scheme.cpu, p["weights"]
     if cpu == "sse" or "B" not in w.constant or (w.bits == 8 and p["accuracy_level"] != INT8):
         one = np.ones((), np.float32)
-        made = _contraction(p, None if p["bias"] is None else Affine(one, one, p["bias"]))
+        made = contraction(p, None if p["bias"] is None else Affine(one, one, p["bias"]))
         return _of_reals(e, p, lambda factors: contract(e, made, factors), inside=True)
     if p["accuracy_level"] == INT8:
         return accumulated(e, p)
     return _of_reals(e, p, lambda factors: _in_lanes(e, w, factors))
 
 
-def _contraction(p: Primitive, affine: Affine | None) -> Primitive:
+def contraction(p: Primitive, affine: Affine | None) -> Primitive:
     """The matrix product with dequantized weights that the primitive has inside."""
     w: BlockedWeights = p["weights"]
     real = np.zeros((w.codes.shape[0], w.k), p["a"].dtype)

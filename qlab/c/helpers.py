@@ -261,8 +261,8 @@ static float std_max(float a, float b)
 {
     return a < b ? b : a;
 }"""),
-    **{name: Helper(*given) for name, given in wholes.HELPERS.items()},
     **{name: Helper(*given) for name, given in exact_texts.TEXTS.items()},
+    **{name: Helper(*given) for name, given in wholes.HELPERS.items()},
     "same": Helper("""\
 /* Equal, or both NaN. */
 static int same(double a, double b)

@@ -24,7 +24,7 @@ from qlab.qtypes import Array, bounds, dtype_name, is_float, is_float8
 from qlab.trace import Index, Trace
 
 NOTHING = "static const whole nothing = {{0}};"
-_OF_GIVEN = ("Add", "Mul", "MatMul", "Gemm", "Conv", "FusedGemm", "FusedConv")
+_OF_GIVEN = ("Add", "Mul", "MatMul", "Gemm", "Conv", "FusedGemm", "FusedConv", "MatMulNBits")
 _LARGEST_FACTOR = 2**62  # that is written as an integer
 
 

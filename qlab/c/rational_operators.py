@@ -5,7 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from qlab.c import rational_functions, rational_moving, rational_pools, rational_resize
+from qlab.c import (
+    rational_functions,
+    rational_moving,
+    rational_pools,
+    rational_products,
+    rational_resize,
+)
 from qlab.c.emission import Emission, Operand, indices, line, loops, position
 from qlab.c.moving import FILLS
 from qlab.c.operators import OPERATORS, Writer, data_inputs
@@ -174,6 +180,7 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("", "Where"): elementwise("select", _where, "output"),
     **rational_moving.WRITERS,
     **rational_pools.WRITERS,
+    **rational_products.WRITERS,
     **rational_resize.WRITERS,
     **rational_functions.WRITERS,
 }

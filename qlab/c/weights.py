@@ -51,6 +51,11 @@ class Weights:
         if "weight" not in self._functions:
             file, real = self._e.file, self._e.file.real
             centered = f"{self.code('n', 'k')} - {self.zero_point('n', 'block')}"
+            scale = self.scale("n", "block")
+            result = f"return ({real})centered * {scale}; /* centered * scales */"
+            if real == "whole":
+                add = f"{file.use('add_product')}(weight.limb, {scale}.limb, centered);"
+                result = f"whole weight = {{{{0}}}};\n    {add} /* centered * scales */\n    return weight;"
             self._functions["weight"] = file.names.new("weight")
             file.definitions.append(
                 f"""\
@@ -58,7 +63,7 @@ static {real} {self._functions["weight"]}({parameters(arrays)}, size_t n, size_t
 {{
     const size_t block = k / {self.block_size};
     const int32_t centered = {centered}; /* B - zero_points */
-    return ({real})centered * {self.scale("n", "block")}; /* centered * scales */
+    {result}
 }}"""
             )
         return f"{self._functions['weight']}({', '.join(a.array for a in arrays)}, {n}, {k})"

@@ -19,6 +19,7 @@ EVERY = {
     "QDQ Concat int8": 5, "QDQ Where uint8": 5, "QDQ Moving int8": 29, "QDQ AveragePool int8": 40,
     "QDQ GlobalAveragePool uint8": 60, "QDQ MaxPool uint8": 60, "QDQ LeakyRelu int8": 8,
     "QDQ Resize linear int8": 16, "QDQ Resize nearest uint8": 21, "QDQ Sigmoid int8": 8,
+    "MatMulIntegerToFloat int8 × int8": 20,
 }  # fmt: skip
 """Battery → one of so many cases is compiled."""
 
@@ -30,6 +31,11 @@ def test_battery(battery, label):
     first = 0 if label == "exact" else 1 % EVERY[battery]
     for case in itertools.islice(found, first, None, EVERY[battery] * (1 + (label != "exact"))):
         none_differs(case, variants()[label])
+
+
+def test_blocked_weights():
+    found = batteries()["MatMulNBits float32 × 4 bits, accuracy level 0"].cases(0)
+    none_differs(next(itertools.islice(found, 9, None)), EXACT)
 
 
 def split(*last):
