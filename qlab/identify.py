@@ -10,6 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from qlab.case import Case
+from qlab.engines.ort import run_ort
+from qlab.engines.results import RunStatus, SessionConfig
 from qlab.errors import CaseError, TraceError
 from qlab.forms import to_qoperator
 from qlab.graph import Graph
@@ -21,6 +23,7 @@ from qlab.separation import Arithmetic, Separation, separate, stored
 from qlab.trace import Index, trace
 
 Progress = Callable[[str], None]
+RAN = "ran"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,16 +149,36 @@ def identify(
         for of, graph in graphs.items():
             shown = label if of == "given" else f"{label} of the fused form"
             candidates.append(_candidate(shown, scheme, of, graph, case, name, output))
+    if not any(c.explains for c in candidates):
+        tell("the graph that ONNX Runtime runs by default")
+        candidates += _of_the_run(case, name, output)
     candidates.sort(
         key=lambda c: (c.mismatches < 0, c.mismatches, c.distance)
     )  # stable: the simplest first
     explaining = [c for c in candidates if c.explains]
     separation, tried = None, 0
-    if len(explaining) > 1:
+    if len(explaining) > 1 and explaining[0].run.of != RAN:  # that graph is made for these inputs
         tell("an input that tells them apart")
         several = (Arithmetic(c.label, c.scheme, c.run.of) for c in explaining)
         separation, tried = separate(case, name, several)
     return Identification(case, name, output, tuple(candidates), separation, tried)
+
+
+def _of_the_run(case: Case, name: str, output: Array) -> list[Candidate]:
+    """ort_cpu on the graph that ONNX Runtime makes of the case at ORT_ENABLE_ALL, where it is another one."""
+    run = run_ort(case, SessionConfig("ORT_ENABLE_ALL"))
+    graph = run.graph
+    if run.status is not RunStatus.OK or graph is None:
+        return []
+    if [n.qualified_name for n in graph.nodes] == [n.qualified_name for n in case.graph.nodes]:
+        return []
+    if name not in {o for node in graph.nodes for o in node.outputs}:
+        return []
+    schemes = {label: s for label, s in variants().items() if s.name == "ort_cpu"}
+    return [
+        _candidate(f"{label} of the graph at ORT_ENABLE_ALL", s, RAN, graph, case, name, output)
+        for label, s in schemes.items()
+    ]
 
 
 def _different(case: Case) -> dict[str, Scheme]:

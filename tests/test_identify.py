@@ -139,3 +139,10 @@ def test_sentences():
     found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
     assert headline(found).endswith("explain the one code.")
     assert separation_sentence(found) == "They part on another input."
+
+
+def test_the_graph_that_runs_by_default_is_tried():
+    """On AVX2 that graph's pairs saturate; neither the given graph nor the fused form does that."""
+    case = gallery_case("qdq-conv-int8-rewritten")
+    found = identify(case, np.array([-0.24, 0.12], np.float32).reshape(asked_for(case)[2]))
+    assert [c.label for c in found.explaining] == ["ort_cpu (avx2) of the graph at ORT_ENABLE_ALL"]

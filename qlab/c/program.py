@@ -33,7 +33,7 @@ INCLUDES = """\
 #include <stdio.h>
 #include <string.h>
 
-#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
+#if !defined(FLT_EVAL_METHOD) || (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16)
 #error "a float must be computed in float (FLT_EVAL_METHOD 0): on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 #ifdef __FAST_MATH__
@@ -70,17 +70,20 @@ class Program:
     fixed: tuple[str, ...]
 
 
-def c_source(case: Case, scheme: Scheme) -> str:
+def c_source(case: Case, scheme: Scheme, note: str = "") -> str:
     """A C99 file that computes the same codes as the trace, with a ``main`` that checks it.
+
+    Args:
+        note: a paragraph of its first comment.
 
     Raises:
         TraceError: the scheme cannot compute the case.
         ExportError: an operator, scheme or type that is not written in C; one line says which.
     """
-    return c_program(case, scheme).source
+    return c_program(case, scheme, note).source
 
 
-def c_program(case: Case, scheme: Scheme) -> Program:
+def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
     """`c_source` with the name and the parameters of its function."""
     file = File(scheme, family(scheme))
     given, fixed = _with_fixed_parameters(case)
@@ -115,7 +118,9 @@ def c_program(case: Case, scheme: Scheme) -> Program:
         file, function, parameters, checks, tested, element.name if element else "", inputs
     )
     empty = [n for n in given.graph.outputs if not trace.tensors[n].size]
-    header = _header(case, given, scheme, function, parameters, fixed, empty, len(checks), tested)
+    header = _header(
+        case, given, scheme, function, parameters, fixed, empty, len(checks), tested, note
+    )
     limbs = [f"#define LIMBS {file.limbs}"] if file.limbs > 1 else []
     limbs += [wholes.TYPE] if file.whole else []
     big = [definition(n, v, file.limbs, n in file.whole_arrays) for n, v in file.big]
@@ -233,7 +238,7 @@ def _refuse(graph: Graph, trace: Trace, file: File) -> None:
 
 def _header(
     case: Case, given: Case, scheme: Scheme, function: str, parameters: Sequence[Parameter],
-    fixed: Sequence[str], empty: Sequence[str], checks: int, tested: object,
+    fixed: Sequence[str], empty: Sequence[str], checks: int, tested: object, note: str,
 ) -> str:  # fmt: skip
     names = ", ".join(node.qualified_name for node in given.graph.nodes)
     labels = (label for label, known in variants().items() if known == scheme)
@@ -244,19 +249,21 @@ def _header(
     )
     own = f"the case's inputs and {checks - 1} further ones" if checks > 1 else "the case's inputs"
     pairs = f", then {len(tested.expected):,} single elements" if tested else ""  # type: ignore[attr-defined]
-    lines = [
+    about = [
         f"{names} as {called} computes it, code for code.",
         f"{function}: {shapes}.",
         f"Case: {case.title}" if case.title else "",
         f"Source of the case: {case.source}" if case.source else "",
         f"Source of the arithmetic: {scheme.source}",
+        note,
         f"Constants here, inputs in the case: {', '.join(fixed)}." if fixed else "",
         f"No elements, so left out: {', '.join(empty)}." if empty else "",
-        "",
+    ]
+    use = [
         f"Compile: {COMPILE} FILE.c -lm",
-        f"main computes {own}{pairs}, and counts what differs from the trace; exit status 1 if anything does.",
+        f"main computes {own}{pairs}, and counts what differs from qlab's own step-by-step trace of them; exit status 1 "
+        "if anything does.",
         "With -DQLAB_NO_MAIN there is no main.",
         f"Written by qlab {qlab.__version__}.",
     ]
-    kept = [item for i, item in enumerate(lines) if item or i == 7]
-    return text.comment(*kept)
+    return text.comment(*filter(None, about), "", *use)

@@ -32,11 +32,11 @@ class Checked:
 
     @property
     def sentence(self) -> str:
-        """``compiled and run: 0 of 4,121 codes differ from the trace``."""
+        """``compiled and run: 0 of 4,121 codes differ from qlab's trace``."""
         if self.not_run:
             return f"not compiled and run: {self.not_run}"
         lines = self.output.strip().splitlines() or [f"exit status {self.status}"]
-        return f"compiled and run: {lines[-1]} from the trace"
+        return f"compiled and run: {lines[-1]} from qlab's trace"
 
 
 def compiler() -> str:
@@ -96,16 +96,16 @@ class Written:
 
     @property
     def sentence(self) -> str:
-        """``compiled and run: 0 of 4,121 codes differ from the trace``, or why there is no file."""
+        """``compiled and run: 0 of 4,121 codes differ from qlab's trace``, or why there is no file."""
         return self.checked.sentence if self.checked else f"not written: {self.why_not}"
 
 
-def written(case: Case, scheme: Scheme) -> Written:
+def written(case: Case, scheme: Scheme, note: str = "") -> Written:
     """The C file of a case as a scheme computes it, compiled and run where there is a compiler."""
     nodes = case.graph.nodes
     name = f"{nodes[0].op_type.lower() if len(nodes) == 1 else 'graph'}.c"
     try:
-        source = c_source(case, scheme)
+        source = c_source(case, scheme, note)
     except (ExportError, TraceError) as error:
         return Written(name, why_not=str(error))
     return Written(name, source, check(source))

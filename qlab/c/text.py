@@ -28,7 +28,7 @@ BITS = {"float16": "uint16_t", "bfloat16": "uint16_t"} | {
 }
 """Formats that C99 does not have: their bits are stored."""
 _PLAIN = str.maketrans(
-    {"·": "*", "−": "-", "–": "-", "Σ": "sum of", "×": "x", "≥": ">=", "≤": "<=", "²": "^2", "→": "->", "’": "'"}
+    {"·": "*", "−": "-", "–": "-", "Σ": "sum of ", "×": "x", "≥": ">=", "≤": "<=", "²": "^2", "→": "->", "’": "'"}
 )  # fmt: skip
 _RESERVED = set(
     [

@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 
 from qlab.c import Written, written
-from qlab.errors import ExportError
+from qlab.c.ran import as_ran
+from qlab.errors import ExportError, TraceError
 from qlab.export.issue_form import IssueLink, IssueText, issue_link
 from qlab.export.markdown import issue_texts
 from qlab.export.script import regression_test, reproducer_script, right_outputs
@@ -18,7 +19,6 @@ from qlab.formats.onnx_test_case import folder_files
 from qlab.formats.report_json import report_to_json
 from qlab.report import Report
 from qlab.runtimes.store import installed_version
-from qlab.schemes.ort_cpu import OrtCpu
 
 SCRIPT = "reproduce.py"
 TEST = "test_regression.py"
@@ -109,12 +109,11 @@ def export(report: Report, times: int = 3) -> Export:
 
 
 def _in_c(report: Report) -> Written:
-    """As ort_cpu has the graph that ran last, on the CPU and the release that ran it."""
-    ran = next((run for run in reversed(report.ort_runs) if run.cpu), None)
-    if ran is None:
-        return written(report.case, OrtCpu())
-    case = dataclasses.replace(report.case, graph=ran.graph or report.case.graph)
-    return written(case, OrtCpu(ran.cpu, version=ran.version, avx512=ran.avx512))
+    """As ort_cpu has the graph that ran last."""
+    try:
+        return written(*as_ran(report.case, report.ort_runs[-1]))
+    except (ExportError, TraceError) as error:
+        return Written("", why_not=str(error))
 
 
 def _readme(report: Report, issue: IssueText, with_script: bool, c_name: str) -> str:

@@ -1,5 +1,6 @@
 """Schemes: one arithmetic each, one file each, discovered. A scheme's primitives are generators of steps."""
 
+import difflib
 import functools
 import importlib
 import sys
@@ -174,8 +175,9 @@ def variant(label: str) -> Scheme:
     found = {**schemes(), **variants()}.get(label)
     if found is None:
         near = [repr(known) for known in variants() if label.lower() in known] if label else []
+        near = near or [repr(known) for known in difflib.get_close_matches(label, variants())]
         words = ", ".join(near[:SHOWN]) + (", …" if near[SHOWN:] else "")
-        also = f"; with that in the label: {words}" if near else ""
+        also = f"; labels like it: {words}" if near else ""
         raise TraceError(f"unknown scheme {label!r}; there are {', '.join(schemes())}{also}")
     return found
 

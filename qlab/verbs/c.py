@@ -4,10 +4,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qlab.engines.results import LEVELS
 from qlab.errors import ExportError
 from qlab.verbs import CASE
 
 if TYPE_CHECKING:
+    from qlab.case import Case
     from qlab.schemes import Scheme
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
@@ -36,7 +38,7 @@ def add_to(verbs: Any) -> None:
         "--scheme",
         default="ort_cpu",
         metavar="LABEL",
-        help="whose arithmetic: exact, float32, 'tflite (single rounding)' … (an unknown one lists all); ort_cpu",
+        help="whose arithmetic, by its label in docs/schemes.md: exact, float32, 'tflite (single rounding)' …; ort_cpu",
     )
     verb.add_argument("--cpu", choices=CPUS, help="of ort_cpu: the CPU's class; else this one's")
     verb.add_argument(
@@ -44,6 +46,11 @@ def add_to(verbs: Any) -> None:
         metavar="VERSION",
         default="",
         help="of ort_cpu: the release; else the newest known",
+    )
+    verb.add_argument(
+        "--level",
+        choices=LEVELS,
+        help="of ort_cpu: the graph optimization level whose graph is written; ORT_ENABLE_ALL",
     )
     verb.add_argument(
         "--fused", action="store_true", help="of a QDQ group: the operator that takes its place"
@@ -69,7 +76,8 @@ def _c(options: argparse.Namespace) -> int:
                 "--fused: the case is no QDQ group that one operator takes the place of"
             )
         case = fused
-    source = c_source(case, _scheme(options.scheme, options.cpu, options.runtime))
+    case, scheme, note = _arithmetic(case, options)
+    source = c_source(case, scheme, note)
     if not options.out:
         print(source, end="")
         return 0
@@ -81,25 +89,44 @@ def _c(options: argparse.Namespace) -> int:
 
     checked = check(source)
     say(f"{options.out}: {checked.sentence}")
+    if note:
+        say(note)
     if checked.status or (checked.not_run and checked.output):
         say(checked.output)
         return 1
     return 0
 
 
-def _scheme(label: str, cpu: str | None, version: str) -> "Scheme":
+def _arithmetic(case: "Case", options: argparse.Namespace) -> "tuple[Case, Scheme, str]":
+    """The graph and the scheme to be written, and what is to be said of them."""
+    from qlab.c.ran import as_ran
+    from qlab.engines.cpu import cpu_class
+    from qlab.engines.ort import run_ort
+    from qlab.engines.pool import emulated_cpus
+    from qlab.engines.results import SessionConfig
+    from qlab.runtimes.store import MissingRuntimeError, find
     from qlab.runtimes.versions import checked
     from qlab.schemes import variant
     from qlab.schemes.ort_cpu import OrtCpu
 
-    if label != "ort_cpu":
-        if cpu or version:
+    if options.scheme != "ort_cpu":
+        if options.cpu or options.runtime or options.level:
             raise ExportError(
-                f"--cpu and --runtime are for ort_cpu; {label} is one arithmetic on every CPU and release"
+                f"--cpu, --runtime and --level are for ort_cpu; {options.scheme} is one arithmetic everywhere"
             )
-        return variant(label)
-    if not cpu:
-        from qlab.engines.cpu import cpu_class
-
-        cpu = cpu_class() or "avx2"
-    return OrtCpu(cpu, version=checked(version) if version else "")
+        return case, variant(options.scheme), ""
+    version = checked(options.runtime) if options.runtime else ""
+    own = cpu_class()
+    cpu = options.cpu or own or "avx2"
+    if cpu == own or cpu in emulated_cpus():
+        config = SessionConfig(options.level or "ORT_ENABLE_ALL")
+        try:
+            find(version)
+            run = run_ort(case, config, cpu="this" if cpu == own else cpu, version=version)
+        except MissingRuntimeError:
+            pass
+        else:
+            return as_ran(case, run)
+    ran = f"onnxruntime {version}".strip()
+    note = f"Not checked: {ran} on {cpu} does not run on this machine. The graph is the case's own."
+    return case, OrtCpu(cpu, version=version), note

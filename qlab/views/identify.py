@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qlab.element import ElementNode, way
-from qlab.identify import Candidate, Identification
+from qlab.identify import RAN, Candidate, Identification
 from qlab.notation import integer, show
 from qlab.qtypes import Array, is_float
 from qlab.separation import Separation
@@ -44,7 +44,7 @@ def headline(found: Identification) -> str:
 
 def separation_sentence(found: Identification) -> str:
     """Can those that explain it be told apart, and with what?"""
-    if len(found.explaining) < 2:
+    if len(found.explaining) < 2 or not found.tried:
         return ""
     if found.separation is None:
         return (
@@ -135,9 +135,12 @@ def c_command(found: Identification, case: str) -> str:
     """The command that writes the first arithmetic that explains it in C; "" where none does. ``case`` names it."""
     if not found.explaining:
         return ""
-    label, of_fused, _ = found.explaining[0].label.partition(" of the fused form")
-    fused = ["--fused"] if of_fused else []
-    return shlex.join(["python", "-m", "qlab", "c", case, "--scheme", label, *fused])
+    first = found.explaining[0]
+    words = ["python", "-m", "qlab", "c", case]
+    if first.run.of == RAN:
+        return shlex.join([*words, "--cpu", first.scheme.cpu])
+    label, of_fused, _ = first.label.partition(" of the fused form")
+    return shlex.join([*words, "--scheme", label, *(["--fused"] if of_fused else [])])
 
 
 def identification_text(found: Identification, case: str = "CASE") -> str:
@@ -157,9 +160,11 @@ def identification_text(found: Identification, case: str = "CASE") -> str:
         lines.append(f"      {names(group, 99)}")
     if len(found.groups) > SHOWN:
         lines.append(f"  and {len(found.groups) - SHOWN} other results, further away")
-    without = [c for c in found.candidates if c.run.trace is None]
-    if without:
-        lines.append(f"  not computed by {names(without)}: {without[0].run.message}")
+    reasons: dict[str, list[Candidate]] = {}
+    for candidate in found.candidates:
+        if candidate.run.trace is None:
+            reasons.setdefault(candidate.run.message, []).append(candidate)
+    lines += [f"  not computed by {names(group)}: {why}" for why, group in reasons.items()]
     nodes = nodes_at_first(found)
     if nodes:
         best = found.best

@@ -11,7 +11,6 @@ from tests.c.compiled import needs_compiler
 
 REFUSED = {
     ("DynamicQuantizeMatMul", "QOperator", "exact"): "its scale is a rational number that the node computes",
-    ("MatMulNBits", "QOperator", "exact"): "exact has no C for multiply_blocks",
     ("QLinearSoftmax", "QDQ", "exact"): "Softmax of rational numbers is not written in C",
 }  # fmt: skip
 FORMS = [(b, form) for b in buildable() for form in b.forms]

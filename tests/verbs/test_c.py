@@ -27,17 +27,38 @@ def test_prints_the_file(capsys):
 def test_writes_compiles_and_runs(options, tmp_path, capsys):
     out = tmp_path / "add.c"
     assert main(["c", "qlinearadd-off-by-one", *options, "--out", str(out)]) == 0
-    assert capsys.readouterr().out.endswith("codes differ from the trace\n")
+    assert "codes differ from qlab's trace\n" in capsys.readouterr().out
     assert "LIMBS" in out.read_text() or options[1] != "exact"
 
 
 @needs_compiler
 def test_a_group_or_the_operator_in_its_place(tmp_path, capsys):
     out = tmp_path / "conv.c"
-    for options, words in ([], "void conv("), (["--fused"], "void qlinearconv("):
+    for options, words in (
+        (["--level", "ORT_DISABLE_ALL"], "void conv("),
+        (["--fused"], "void qlinearconv("),
+    ):
         assert main(["c", "qdq-conv-int8-rewritten", *options, "--out", str(out)]) == 0
         assert words in out.read_text()
         assert ": compiled and run: 0 of " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("qlinearmatmul-per-row-refused", "gives no output for this case"),
+        ("qlinearmatmul-no-products", "does not predict what onnxruntime"),
+    ],
+)
+def test_ort_cpu_is_written_only_where_it_was_checked(case, words, capsys):
+    assert main(["c", case]) == 2
+    assert words in capsys.readouterr().err
+    assert main(["c", case, "--scheme", "exact"]) in (0, 2)
+
+
+def test_the_graph_that_ran_is_written(capsys):
+    assert main(["c", "qdq-conv-int8-rewritten"]) == 0
+    assert "ran this graph and returned these codes" in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_a_compiler_it_says_so(monkeypatch, tmp_path, capsys):
