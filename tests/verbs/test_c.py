@@ -71,7 +71,7 @@ def test_without_a_compiler_it_says_so(monkeypatch, tmp_path, capsys):
     ("options", "words"),
     [
         (["--scheme", "half"], "unknown scheme 'half'; there are exact, float64"),
-        (["--scheme", "exact", "--cpu", "sse"], "--cpu and --runtime are for ort_cpu"),
+        (["--scheme", "exact", "--cpu", "sse"], "--cpu, --runtime and --level are for ort_cpu"),
         (["--runtime", "1.x"], "1.x"),
         (["--fused"], "is no QDQ group that one operator takes the place of"),
         (["--out", "/nowhere/at/all.c"], "cannot be written"),
