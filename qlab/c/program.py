@@ -91,6 +91,10 @@ def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
         if (node.domain, node.op_type) not in OPERATORS:
             known = ", ".join(sorted({name for _, name in OPERATORS}))
             raise ExportError(f"{node.qualified_name} is not written in C; {known} are")
+    made = {name for node in given.graph.nodes for name in node.outputs}
+    for name in given.graph.outputs:
+        if name not in made:
+            raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
     trace, primitives = record(given, scheme)
     _refuse(given.graph, trace, file)
     if file.family.between:
@@ -176,8 +180,6 @@ def _several(
         given = [names[t] for _, t in (*e.pointers.values(), *e.outputs.values())]
         calls.append(f"    {name}({', '.join(given)});")
     for name in made:
-        if name in graph.inputs or name in graph.constants:
-            raise ExportError(f"the output {name!r} is made by no node: nothing is to be computed")
         rounded = kinds[name] in ("float", "double") and text.ctype(outputs[name].dtype)
         if graph.consumers(name) and (
             kinds[name] == "whole" or (rounded and rounded != kinds[name])

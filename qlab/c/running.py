@@ -1,8 +1,11 @@
 """A C file compiled and run before it is offered."""
 
+import contextlib
 import dataclasses
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -39,10 +42,13 @@ class Checked:
         return f"compiled and run: {lines[-1]} from qlab's trace"
 
 
-def compiler() -> str:
-    """The path of a C compiler; "" where there is none. The environment's CC goes first."""
-    wanted = (os.environ.get("CC", ""), *COMPILERS)
-    return next((found for name in wanted if name and (found := shutil.which(name))), "")
+def compiler() -> list[str]:
+    """The command of a C compiler; [] where there is none. The environment's CC goes first, with its options."""
+    for name in (os.environ.get("CC", ""), *COMPILERS):
+        words = shlex.split(name) if name.count('"') % 2 == 0 and name.count("'") % 2 == 0 else []
+        if words and (found := shutil.which(words[0])) and Path(found).is_file():
+            return [found, *words[1:]]
+    return []
 
 
 def check(source: str, flags: Sequence[str] = (), timeout: float = 60.0) -> Checked:
@@ -51,34 +57,51 @@ def check(source: str, flags: Sequence[str] = (), timeout: float = 60.0) -> Chec
     if not command:
         names = ", ".join(COMPILERS)
         return Checked(None, "", f"no C compiler ({names}) is on this machine")
-    with tempfile.TemporaryDirectory(prefix="qlab-c-") as folder:
-        path, program = Path(folder) / "case.c", Path(folder) / "case"
-        path.write_text(source, encoding="ascii")
-        made = [command, *COMPILE.split()[1:], *flags, str(path), "-o", str(program), "-lm"]
+    try:
+        with tempfile.TemporaryDirectory(prefix="qlab-c-") as folder:
+            return _check(source, command, flags, Path(folder), timeout)
+    except OSError as error:
+        return Checked(None, "", f"no file can be written for it: {error.strerror}")
+
+
+def _check(
+    source: str, command: Sequence[str], flags: Sequence[str], folder: Path, timeout: float
+) -> Checked:
+    path, program = folder / "case.c", folder / "case"
+    path.write_text(source, encoding="ascii")
+    made = [*command, *COMPILE.split()[1:], *flags, str(path), "-o", str(program), "-lm"]
+    for words, called in (made, command[0]), ([str(program)], "the program"):
         try:
-            compiled = _run(made, timeout)
-            if compiled.returncode:
-                words = compiled.stdout.replace(str(path), path.name)
-                return Checked(None, words[:TAIL], "the compiler refused it")
-            ran = _run([str(program)], timeout)
+            status, printed = _run(words, timeout)
         except subprocess.TimeoutExpired:
-            return Checked(None, "", f"it did not end within {timeout:g} seconds")
+            return Checked(None, "", f"{called} did not end within {timeout:g} seconds")
         except OSError as error:
-            return Checked(None, "", f"it cannot be started: {error.strerror}")
-    return Checked(ran.returncode, ran.stdout[-TAIL:])
+            return Checked(None, "", f"{called} cannot be started: {error.strerror}")
+        if words is made and status:
+            refused = printed.replace(str(path), path.name)[:TAIL]
+            return Checked(None, refused or f"exit status {status}", f"{called} refused it")
+    return Checked(status, printed[-TAIL:])
 
 
-def _run(command: Sequence[str], timeout: float) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+def _run(command: Sequence[str], timeout: float) -> tuple[int, str]:
+    """Exit status and output. Raises TimeoutExpired after it has ended the process and all that it started."""
+    with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        timeout=timeout,
-        check=False,
-    )
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=timeout)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            raise
+    return process.returncode, printed
 
 
 @dataclasses.dataclass(frozen=True)

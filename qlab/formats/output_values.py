@@ -6,6 +6,7 @@ Nothing is guessed: as many values as the tensor has, each a code of its type, o
 import io
 import re
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from qlab.qtypes import DTYPES, Array, bounds, is_integer
 from qlab.trace import Index
 
 LARGEST = 100_000_000  # bytes of a file
+LONGEST, LINES = (
+    100,
+    1_000,
+)  # characters of a value with what stands around it; so many values' worth of comments
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
 _BETWEEN = re.compile(r"[\s,;|{}\[\]()]+")
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(\d+))[uUlL]*")
@@ -33,9 +38,12 @@ def values_from_file(path: str | Path, dtype: str, shape: Index) -> Array:
     """
     file = Path(path)
     try:
-        if file.stat().st_size > LARGEST:
-            raise CaseError(f"{_name(file)} is larger than {LARGEST:,} bytes")
-        content = file.read_bytes()
+        if file.exists() and not file.is_file():
+            raise CaseError(f"{_name(file)} is no regular file")
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except CaseError:
+        raise
     except (OSError, ValueError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is no path"
         raise CaseError(f"{_name(file)} cannot be read: {words}") from None
@@ -44,6 +52,8 @@ def values_from_file(path: str | Path, dtype: str, shape: Index) -> Array:
 
 def values_from_bytes(content: bytes, name: str, dtype: str, shape: Index) -> Array:
     """The content of a file of this name, as `values_from_file` has it."""
+    if len(content) > LARGEST:
+        raise CaseError(f"{_name(name)} is larger than {LARGEST:,} bytes")
     if name.lower().endswith(".npy") or content.startswith(b"\x93NUMPY"):
         return _from_npy(content, name, dtype, shape)
     try:
@@ -61,13 +71,24 @@ def values_from_text(text: str, dtype: str, shape: Index) -> Array:
     Comments of C and lines that begin with # are left out. A hexadecimal number may be the bits of a negative code:
     0xA8 is −88 in int8.
     """
-    words = [w for w in _BETWEEN.split(_initializer(_COMMENT.sub(" ", text))) if w]
     size = int(np.prod(shape, dtype=np.int64))
+    longest = LONGEST * (size + LINES)
+    if len(text) > longest:
+        raise CaseError(
+            f"the text has {len(text):,} characters, more than {longest:,}, for a tensor of {_counted(size, shape)}"
+        )
+    words = [w for w in _BETWEEN.split(_initializer(_COMMENT.sub(" ", text))) if w]
     if not words:
         raise CaseError(f"no values are given; the tensor has {_counted(size, shape)}")
     read = _code if is_integer(dtype) else _real
-    values = [read(word.replace("−", "-"), dtype, place) for place, word in enumerate(words, 1)]
-    return _fit(np.asarray(values, np.int64 if is_integer(dtype) else np.float64), dtype, shape)
+    values = [
+        read(word.replace("−", "-"), dtype, place)
+        for place, word in enumerate(words[: size + 1], 1)
+    ]
+    if len(words) != size:
+        _refuse_count(len(words), size, shape)
+    kind = np.float64 if not is_integer(dtype) else np.uint64 if dtype == "uint64" else np.int64
+    return _fit(np.asarray(values, kind), dtype, shape)
 
 
 def _initializer(text: str) -> str:
@@ -92,6 +113,10 @@ def _code(word: str, dtype: str, place: int) -> int:
         sign, hexadecimal, decimal = match.groups()
         if len(hexadecimal or decimal) > _SHOWN:
             raise CaseError(f"value {place} has {len(hexadecimal or decimal)} digits")
+        if decimal and len(decimal) > 1 and decimal.startswith("0") and decimal.strip("0"):
+            raise CaseError(
+                f"value {place} is {word[:_SHOWN]!r}, which is octal in C; write it as a decimal number"
+            )
         value = int(hexadecimal, 16) if hexadecimal else int(decimal)
         width = (high - low + 1).bit_length() - 1
         if hexadecimal and not sign and high < value < 2**width:
@@ -114,7 +139,7 @@ def _real(word: str, dtype: str, place: int) -> float:
 def _from_npy(content: bytes, name: str, dtype: str, shape: Index) -> Array:
     try:
         values = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError, EOFError, MemoryError, OverflowError, SyntaxError):
+    except Exception:  # the header is an expression of a stranger: whatever it makes numpy raise
         raise CaseError(f"{_name(name)} is no .npy file that can be read") from None
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb":
         raise CaseError(f"{_name(name)} holds no array of numbers")
@@ -132,18 +157,22 @@ def _from_npy(content: bytes, name: str, dtype: str, shape: Index) -> Array:
             raise CaseError(
                 f"value {place + 1} is {flat[place]}; {dtype} has the integers {low} to {high}"
             )
-        flat = flat.astype(np.int64)
+        flat = flat.astype(np.uint64 if dtype == "uint64" else np.int64)
     return _fit(flat, dtype, shape)
 
 
 def _fit(values: Array, dtype: str, shape: Index) -> Array:
     size = int(np.prod(shape, dtype=np.int64))
     if values.size != size:
-        given = "1 value is" if values.size == 1 else f"{values.size:,} values are"
-        each = "give that one" if size == 1 else "give one for each, the last axis fastest"
-        raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}: {each}")
+        _refuse_count(values.size, size, shape)
     with np.errstate(over="ignore"):
         return values.astype(DTYPES[dtype]).reshape(shape)
+
+
+def _refuse_count(count: int, size: int, shape: Index) -> NoReturn:
+    given = "1 value is" if count == 1 else f"{count:,} values are"
+    each = "give that one" if size == 1 else "give one for each, the last axis fastest"
+    raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}: {each}")
 
 
 def _bare(shape: Index) -> Index:

@@ -12,7 +12,7 @@ from qlab.interpolation import Resampling
 from qlab.kernels.numbers import f32, wrap32
 from qlab.lowering import Rows
 from qlab.ops import Steps
-from qlab.qtypes import Array, dtype_name, is_integer, saturate
+from qlab.qtypes import Array, dtype_name, is_float8, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
 from qlab.schemes.sums import sum_of_products
 from qlab.trace import Step
@@ -239,6 +239,10 @@ def dequantize_float32(name: str, q: Quantized, tensor: str, dtype: str) -> Step
     """f32(f32(q - zero_point) · scale): the same in every family that converts to float32."""
     if dtype != "float32":
         raise TraceError(f"dequantizing to {dtype} has no arithmetic in {name}; float32 has")
+    if is_float8(q.codes.dtype):
+        raise TraceError(
+            f"{dtype_name(q.codes.dtype)} has no arithmetic in {name}; integer codes have"
+        )
     centered = np.asarray(q.codes - q.zero_point).astype(np.int64)
     yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
     value = f32(f32(centered) * as_float32(name, q.scale))

@@ -65,6 +65,7 @@ def add_to(verbs: Any) -> None:
 
 def _c(options: argparse.Namespace) -> int:
     from qlab.c import c_source, check
+    from qlab.c.running import compiler
     from qlab.formats.load import load_case
     from qlab.forms import to_qoperator
 
@@ -91,10 +92,10 @@ def _c(options: argparse.Namespace) -> int:
     say(f"{options.out}: {checked.sentence}")
     if note:
         say(note)
-    if checked.status or (checked.not_run and checked.output):
+    if checked.output and (checked.not_run or checked.status):
         say(checked.output)
-        return 1
-    return 0
+    there = bool(compiler())  # without one the file is only written
+    return 1 if there and checked.status != 0 else 0
 
 
 def _arithmetic(case: "Case", options: argparse.Namespace) -> "tuple[Case, Scheme, str]":

@@ -52,7 +52,7 @@ def add_to(verbs: Any) -> None:
 def _identify(options: argparse.Namespace) -> int:
     from qlab.formats.case_json import case_to_json
     from qlab.formats.load import load_case
-    from qlab.formats.output_values import values_from_bytes, values_from_file
+    from qlab.formats.output_values import LARGEST, values_from_bytes, values_from_file
     from qlab.identify import asked_for, identify
     from qlab.probes import all_codes
 
@@ -67,7 +67,10 @@ def _identify(options: argparse.Namespace) -> int:
         case = whole
     tensor, dtype, shape = asked_for(case, options.tensor)
     if options.output == "-":
-        output = values_from_bytes(sys.stdin.buffer.read(), "standard input", dtype, shape)
+        if sys.stdin is None:
+            raise CaseError("--output -: standard input is closed")
+        content = sys.stdin.buffer.read(LARGEST + 1)
+        output = values_from_bytes(content, "standard input", dtype, shape)
     else:
         output = values_from_file(options.output, dtype, shape)
     found = identify(case, output, tensor=tensor, progress=_progress())

@@ -48,7 +48,7 @@ def call(program: Program, folder: Path, inputs: Mapping[str, Array], output: Ar
     source, library = folder / "case.c", folder / "case.so"
     source.write_text(program.source, encoding="ascii")
     shared = ["-DQLAB_NO_MAIN", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
-    subprocess.run([compiler(), *COMPILE.split()[1:], *shared], check=True)
+    subprocess.run([*compiler(), *COMPILE.split()[1:], *shared], check=True)
     function = getattr(ctypes.CDLL(str(library)), program.function)
     result = np.zeros_like(output)
     arrays = [

@@ -7,7 +7,7 @@ import pytest
 
 from qlab.arithmetic import to_float8
 from qlab.batteries import batteries
-from qlab.c import c_source
+from qlab.c import c_source, written
 from qlab.case import Case
 from qlab.graph import Graph, Node
 from qlab.qtypes import DTYPES
@@ -136,3 +136,9 @@ def test_groups_of_other_formats(name):
     x = np.random.default_rng(2).normal(0, 2, (5, 9)).astype(np.float16)
     case = Case(Graph(nodes, constants, ("x",), ("y",), {"": 19}), {"x": x})
     none_differs(case, SCHEMES[name])
+
+
+@pytest.mark.parametrize("name", ["tflite", "xnnpack", "fbgemm", "gemmlowp"])
+def test_float8_has_no_arithmetic_in_the_integer_families(name):
+    case = next(batteries()["DequantizeLinear float8_e4m3fn"].cases(0))
+    assert "no arithmetic" in written(case, scheme(name)).why_not

@@ -98,3 +98,36 @@ def test_files(tmp_path):
             values_from_file(tmp_path / name, "uint8", (4,))
     with pytest.raises(CaseError, match="it is no path"):
         values_from_file("a\0b", "uint8", (4,))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"PK\x03\x04garbage",
+        b"\x93NUMPY\x01\x00v\x00{{{{{",
+        b"\x93NUMPY\x01\x00\x46\x00{'descr':'|i1','fortran_order':False,'shape':(True,)}".ljust(90),
+        b"\x93NUMPY\x01\x00\x46\x00{'descr':('i4',),'fortran_order':False,'shape':(1,)}".ljust(90),
+    ],
+)
+def test_a_hostile_npy_is_one_line(content):
+    with pytest.raises(CaseError, match=r"no \.npy file that can be read|no array of numbers"):
+        values_from_bytes(content, "x.npy", "int8", (1,))
+
+
+def test_the_largest_uint64_is_a_code():
+    assert values_from_text("0xFFFFFFFFFFFFFFFF 1", "uint64", (2,)).tolist() == [2**64 - 1, 1]
+
+
+def test_an_octal_number_is_not_taken_for_a_decimal_one():
+    with pytest.raises(CaseError, match="octal in C"):
+        values_from_text("uint8_t y[1] = {010};", "uint8", (1,))
+
+
+def test_a_text_far_too_long_is_refused_before_it_is_read():
+    with pytest.raises(CaseError, match="characters, more than"):
+        values_from_text("1," * 1_000_000, "int8", (1,))
+
+
+def test_what_is_no_file_is_not_read():
+    with pytest.raises(CaseError, match="no regular file"):
+        values_from_file("/dev/zero", "int8", (1,))

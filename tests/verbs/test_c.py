@@ -62,7 +62,7 @@ def test_the_graph_that_ran_is_written(capsys):
 
 
 def test_without_a_compiler_it_says_so(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("qlab.c.running.compiler", lambda: "")
+    monkeypatch.setattr("qlab.c.running.compiler", list)
     assert main(["c", "qlinearadd-off-by-one", "--out", str(tmp_path / "a.c")]) == 0
     assert "not compiled and run: no C compiler" in capsys.readouterr().out
 
