@@ -29,6 +29,7 @@ MOST_ALIVE = (
     18  # processes, of 50 to 100 MB each; the one that has waited longest is ended for a new one
 )
 START_TIMEOUT = 60.0  # seconds; importing onnxruntime takes 0.1 s, under qemu 2 s; more when busy
+ENDED = "at its start"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,8 +137,11 @@ class Worker:
     ) -> Answer:
         """Raises _UnreadError where the worker ended before it had read the request."""
         message = self._start()
+        if message and ENDED in message:  # whoever ended it: nothing was asked yet, so once more
+            message = self._start()
         if message:
-            return Answer(self._version, RunStatus.REJECTED, message)
+            status = RunStatus.CRASHED if ENDED in message else RunStatus.REJECTED
+            return Answer(self._version, status, message)
         process = self._process
         assert process and process.stdin and process.stdout
         expired = threading.Event()
@@ -209,7 +213,7 @@ class Worker:
             hello, _ = read_message(self._process.stdout)
         except (OSError, EOFError):
             how = _how(self._process.wait())
-            text = f"the worker process ended {how} at its start{self._last_words()}"
+            text = f"the worker process ended {how} {ENDED}{self._last_words()}"
             self._end()
             return text
         finally:

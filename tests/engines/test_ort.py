@@ -209,7 +209,7 @@ class TestEnds:
         # exit status, and a line on stderr: a program that is no worker
         broken = Worker(launcher=("sh", "-c", "echo some words >&2; exit 3"))
         answer = broken.ask(b"", {}, SessionConfig(), timeout=20)
-        assert answer.status is RunStatus.REJECTED
+        assert answer.status is RunStatus.CRASHED
         assert (
             answer.message == "the worker process ended with exit status 3 at its start: some words"
         )
