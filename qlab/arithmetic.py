@@ -4,10 +4,12 @@ Real arrays of the exact system have dtype object: `Fraction`, or a Python float
 infinite (x / 0 is what IEEE 754 says). The real line has one zero: -0.0 is read as 0.
 """
 
+import contextlib
 import dataclasses
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any
 
@@ -61,9 +63,35 @@ def refuse_long(values: Array) -> None:
 def elementwise(function: Callable[..., Any], *arrays: Array) -> Array:
     """Apply a Python function to each element; always an object array, 0-d included."""
     refuse_large(np.broadcast_shapes(*(a.shape for a in arrays)), LARGEST_EXACT)
+    results = _shared.get()
+    key = (function, *map(_identity, arrays)) if results is not None else ()
+    if results is not None and key in results:
+        return results[key][0]
     with np.errstate(all="ignore"):  # floats in an object array warn of inf / inf
-        result = np.frompyfunc(function, len(arrays), 1)(*arrays)
-    return np.asarray(result, dtype=object)
+        result = np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
+    if results is not None:
+        result.setflags(write=False)
+        results[key] = result, arrays  # held, so that an id is nobody else's
+    return result
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[None]:
+    """Within it an operation on the same operands is computed once: many schemes take the same exact steps."""
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+_shared: ContextVar[dict[tuple[object, ...], tuple[Array, tuple[Array, ...]]] | None] = ContextVar(
+    "shared", default=None
+)
+
+
+def _identity(values: Array) -> object:
+    return id(values) if values.dtype == object else (values.dtype, values.shape, values.tobytes())
 
 
 def _apply(operation: Callable[..., Any], a: Array, b: Array) -> Array:
@@ -96,6 +124,8 @@ def _fraction(value: Any) -> Fraction | float:
 
 
 def _divide_exact(a: Fraction | float, b: Fraction | float) -> Fraction | float:
+    if isinstance(a, Fraction) and isinstance(b, Fraction) and b.numerator:
+        return a / b
     if b == 0:
         return math.nan if a == 0 or a != a else math.inf if a > 0 else -math.inf
     if isinstance(a, Fraction) and b in (math.inf, -math.inf):
@@ -219,17 +249,20 @@ def to_integers(rounded: Array) -> Array:
     NaN has no integer, and the specification names none: it is passed through as the smallest int64, so that
     saturation gives the lowest code, as ONNX Runtime's kernels do. Infinities go to the ends of int64.
     """
-    low, high = (
-        -(2**62),
-        2**62,
-    )  # far outside every code type, and adding a zero point cannot overflow
+    low, high = _WIDEST
     if rounded.dtype == object:
-        return elementwise(lambda v: low if v != v else min(max(v, low), high), rounded).astype(
-            np.int64
-        )
+        return elementwise(_within, rounded).astype(np.int64)
     with np.errstate(invalid="ignore"):
         clipped = np.where(np.isnan(rounded), low, np.clip(rounded.astype(np.float64), low, high))
     return np.asarray(clipped).astype(np.int64)
+
+
+_WIDEST = -(2**62), 2**62  # far outside every code type; adding a zero point cannot overflow
+
+
+def _within(value: Any) -> Any:
+    low, high = _WIDEST
+    return low if value != value else min(max(value, low), high)
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:

@@ -7,6 +7,7 @@ import pytest
 
 from qlab.arithmetic import to_float
 from qlab.builder import build
+from qlab.candidates import Evidence
 from qlab.errors import CaseError
 from qlab.gallery import gallery_case
 from qlab.identify import asked_for, identify
@@ -14,7 +15,13 @@ from qlab.probes import all_codes
 from qlab.schemes import variants
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import trace
-from qlab.views.identify import headline, identification_text, separation_sentence
+from qlab.views.identify import (
+    headline,
+    identification_text,
+    returned_sentence,
+    separation_sentence,
+    swapped_sentence,
+)
 
 OFF_BY_ONE = gallery_case("qlinearadd-off-by-one")
 
@@ -71,6 +78,49 @@ def test_the_input_that_tells_apart_does():
         for name in names:
             result = of(separation.case, variants()[name])
             assert tuple(result[i] for i in separation.indexes) == values
+
+
+def test_further_outputs_lead_to_one_arithmetic():
+    """Each input that tells apart is run and given back, until nothing is left to tell apart."""
+    case, mine = all_codes(OFF_BY_ONE), variants()["float64 (half away from zero)"]
+    further = []
+    for _ in range(4):
+        found = identify(case, of(case, mine), further=further)
+        if found.separation is None:
+            break
+        part = Evidence(found.separation.case, np.zeros(0), found.separation.indexes)
+        given = part.part(of(found.separation.case, mine))
+        further.append(dataclasses.replace(part, output=given))
+    assert labels(found.explaining) == {
+        "exact (half away from zero)",
+        "float64 (half away from zero)",
+    }
+    assert 0 < found.further == sum(e.output.size for e in further)
+    assert "and the " in headline(found)
+    assert "further ones" in identification_text(found)
+
+
+def test_a_further_output_of_another_size_is_one_line():
+    wrong = Evidence(OFF_BY_ONE, np.zeros(2, np.int8), ((0, 0, 0, 0),))
+    with pytest.raises(CaseError, match=r"C is int8 of the shape \[1\]; given is int8"):
+        identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8), further=[wrong])
+
+
+def test_where_onnx_runtime_differs_is_said_with_the_inputs():
+    found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -87, np.int8))
+    if found.returned.run.cpu == "vnni":
+        assert returned_sentence(found).endswith(
+            "differs: it returned −88, yours is −87 (A = −8, B = −64)."
+        )
+    value = found.returned.run.outputs["C"]
+    assert returned_sentence(identify(OFF_BY_ONE, value)).endswith("returned the same here.")
+
+
+def test_swapped_axes_are_named():
+    case = all_codes(OFF_BY_ONE)
+    found = identify(case, np.ascontiguousarray(of(case, variants()["exact"]).T))
+    assert found.swapped.label == "exact"
+    assert "With the last two axes swapped, exact explains all of it" in swapped_sentence(found)
 
 
 def test_where_saturating_pairs_tell_apart_the_input_is_small():

@@ -20,6 +20,11 @@ LONGEST, LINES = (
     1_000,
 )  # characters of a value with what stands around it; so many values' worth of comments
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_NOTATION = re.compile(  # what languages write around a number: casts, macros, constructors, a dtype at the end
+    r"\(\s*(?:u?int\d+_t|u?int\d+|(?:un)?signed char|char|short|int|long|float|double|half|_Float16)\s*\)"
+    r"|\bU?INT\d+_C(?=\s*\()|\b(?:(?:np|numpy|torch|tf|jnp)\.)?(?:u?int\d+|float\d+|array|asarray|tensor)(?=\s*\()"
+    r"|,\s*dtype\s*=\s*[\w.\"']+"
+)
 _BETWEEN = re.compile(r"[\s,;|{}\[\]()]+")
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(\d+))[uUlL]*")
 _REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFlL]?")
@@ -68,7 +73,7 @@ def values_from_bytes(content: bytes, name: str, dtype: str, shape: Index) -> Ar
 def values_from_text(text: str, dtype: str, shape: Index) -> Array:
     """Values from a C array, a JSON list, a .csv or any table: numbers with anything usual between them.
 
-    Comments of C and lines that begin with # are left out. A hexadecimal number may be the bits of a negative code:
+    Comments of C, lines that begin with #, casts, a dtype and a table's header are left out. A hexadecimal number may be the bits of a negative code:
     0xA8 is −88 in int8.
     """
     size = int(np.prod(shape, dtype=np.int64))
@@ -77,7 +82,8 @@ def values_from_text(text: str, dtype: str, shape: Index) -> Array:
         raise CaseError(
             f"the text has {len(text):,} characters, more than {longest:,}, for a tensor of {_counted(size, shape)}"
         )
-    words = [w for w in _BETWEEN.split(_initializer(_COMMENT.sub(" ", text))) if w]
+    plain = _without_header(_NOTATION.sub(" ", _COMMENT.sub(" ", text)))
+    words = [w for w in _BETWEEN.split(_initializer(plain)) if w]
     if not words:
         raise CaseError(f"no values are given; the tensor has {_counted(size, shape)}")
     read = _code if is_integer(dtype) else _real
@@ -89,6 +95,16 @@ def values_from_text(text: str, dtype: str, shape: Index) -> Array:
         _refuse_count(len(words), size, shape)
     kind = np.float64 if not is_integer(dtype) else np.uint64 if dtype == "uint64" else np.int64
     return _fit(np.asarray(values, kind), dtype, shape)
+
+
+def _without_header(text: str) -> str:
+    """Without the first line where that is a table's header: names, and a number begins the next."""
+    first, _, rest = text.lstrip().partition("\n")
+    names = [w.strip().strip("\"'") for w in re.split(r"[,;\t]", first)]
+    named = all(
+        re.fullmatch(r"[A-Za-z_][\w .:-]*", w) and w.lower() not in _NO_NUMBER for w in names
+    )
+    return rest if named and re.match(r"\s*[+−-]?[\d.]", rest) else text
 
 
 def _initializer(text: str) -> str:
@@ -119,20 +135,33 @@ def _code(word: str, dtype: str, place: int) -> int:
             )
         value = int(hexadecimal, 16) if hexadecimal else int(decimal)
         width = (high - low + 1).bit_length() - 1
-        if hexadecimal and not sign and high < value < 2**width:
-            value -= 2**width
+        for bits in (width, 16, 32, 64) if hexadecimal and not sign and low < 0 else ():
+            if 2**bits + low <= value < 2**bits:  # printed as it is, or after it was widened
+                value -= 2**bits
         value = -value if sign == "-" else value
     if not low <= value <= high:
-        raise CaseError(f"value {place} is {value}; {dtype} has {low} to {high}")
+        whole = 2 * (high + 1)
+        hint = (
+            f"; the bits of {value} are {value - whole} in {dtype}"
+            if low < 0 <= value < whole
+            else ""
+        )
+        raise CaseError(f"value {place} is {value}; {dtype} has {low} to {high}{hint}")
     return value
 
 
 def _real(word: str, dtype: str, place: int) -> float:
     bare = word.lower().lstrip("+-")
-    if bare not in _NO_NUMBER and not _REAL.fullmatch(word):
+    hexadecimal = bare.startswith("0x")
+    if bare not in _NO_NUMBER and not hexadecimal and not _REAL.fullmatch(word):
         raise CaseError(f"value {place} is {word[:_SHOWN]!r}, which is no number")
     if bare in _NO_NUMBER:
         return float(word.lower().removesuffix("f") if bare == "nanf" else word)
+    if hexadecimal:
+        try:
+            return float.fromhex(word.rstrip("lL"))
+        except (ValueError, OverflowError):
+            raise CaseError(f"value {place} is {word[:_SHOWN]!r}, which is no number") from None
     return float(word.rstrip("fFlL"))
 
 
@@ -166,7 +195,12 @@ def _fit(values: Array, dtype: str, shape: Index) -> Array:
     if values.size != size:
         _refuse_count(values.size, size, shape)
     with np.errstate(over="ignore"):
-        return values.astype(DTYPES[dtype]).reshape(shape)
+        fitting = values.astype(DTYPES[dtype])
+    if not is_integer(dtype):
+        lost = np.flatnonzero(np.isfinite(values) & ~np.isfinite(fitting.astype(np.float64)))
+        if lost.size:
+            raise CaseError(f"value {lost[0] + 1} is {values[lost[0]]:g}, too large for {dtype}")
+    return fitting.reshape(shape)
 
 
 def _refuse_count(count: int, size: int, shape: Index) -> NoReturn:

@@ -4,7 +4,7 @@ Adding one half and truncating would be wrong in floating point: 0.49999997 + 0.
 number below is taken first, and what is left of the number, which has no error, is compared with one half.
 """
 
-import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +25,7 @@ ROUNDINGS = {
 def round_real(values: Array, rounding: str) -> Array:
     """Values rounded to integers; floats stay floats, fractions become Python integers; NaN and infinities stay."""
     if values.dtype == object:
-        return elementwise(lambda v: _round_fraction(v, rounding), values)
+        return elementwise(_OF_FRACTIONS[rounding], values)
     with np.errstate(all="ignore"):
         whole = np.floor(values) if rounding in ("floor", "half_up") else np.trunc(values)
         if rounding in ("half_away", "half_up"):
@@ -40,16 +40,24 @@ def round_half_away(values: Array) -> Array:
     return round_real(values, "half_away")
 
 
-def _round_fraction(value: Any, rounding: str) -> Any:
-    if not isinstance(value, (Fraction, int)):
-        return value
-    value = Fraction(value)
-    if rounding == "half_to_even":
-        return round(value)
-    if rounding == "floor":
-        return math.floor(value)
-    if rounding == "half_up":
-        return math.floor(value + Fraction(1, 2))
-    nudge = Fraction(1, 2) if rounding == "half_away" else Fraction(0)
-    magnitude = math.floor(abs(value) + nudge)
-    return magnitude if value >= 0 else -magnitude
+def _of_fractions(whole: Callable[[int, int], int]) -> Callable[[Any], Any]:
+    """A rounding of one real, from one of numerator and denominator."""
+
+    def rounded(value: Any) -> Any:
+        rational = isinstance(value, (Fraction, int))
+        return whole(value.numerator, value.denominator) if rational else value
+
+    return rounded
+
+
+_OF_FRACTIONS = {
+    "half_to_even": _of_fractions(lambda n, d: round(Fraction(n, d))),
+    "half_away": _of_fractions(lambda n, d: _signed((2 * abs(n) + d) // (2 * d), n)),
+    "half_up": _of_fractions(lambda n, d: (2 * n + d) // (2 * d)),
+    "toward_zero": _of_fractions(lambda n, d: _signed(abs(n) // d, n)),
+    "floor": _of_fractions(lambda n, d: n // d),
+}
+
+
+def _signed(magnitude: int, sign: int) -> int:
+    return -magnitude if sign < 0 else magnitude

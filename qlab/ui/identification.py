@@ -5,6 +5,7 @@ import shlex
 
 import streamlit as st
 
+from qlab.candidates import Evidence
 from qlab.case import Case
 from qlab.engines.results import RunStatus
 from qlab.errors import QlabError
@@ -14,7 +15,8 @@ from qlab.gallery import gallery_name
 from qlab.identify import Identification, asked_for, identify
 from qlab.notation import VIEWS
 from qlab.probes import all_codes
-from qlab.qtypes import Array
+from qlab.qtypes import Array, dtype_name
+from qlab.separation import Separation
 from qlab.trace import Index
 from qlab.ui import parts
 from qlab.ui.running import key_of, report_of
@@ -47,7 +49,7 @@ def identification(state: Explored) -> None:
         if asked is not None:
             chosen, tensor, output, example = asked
             with answer:
-                found = _found(chosen, tensor, output)
+                found = _found(chosen, tensor, output, _further(chosen, tensor, output))
                 st.html(views.verdict_html(found, example=example))
                 _command(state, found, everything=chosen is not case)
         with st.container(key="ranking"):
@@ -131,17 +133,30 @@ def _cache() -> dict[str, Identification]:
     return {}
 
 
-def _found(case: Case, tensor: str, output: Array) -> Identification:
+def _digest(case: Case, tensor: str, output: Array) -> str:
+    given = case_to_json(case).encode() + tensor.encode() + output.tobytes()
+    return hashlib.sha256(given).hexdigest()
+
+
+def _further(case: Case, tensor: str, output: Array) -> list[Evidence]:
+    """What this person gave beside this output, in this session."""
+    kept: dict[str, list[Evidence]] = st.session_state.setdefault("further", {})
+    return kept.setdefault(_digest(case, tensor, output), [])
+
+
+def _found(case: Case, tensor: str, output: Array, further: list[Evidence]) -> Identification:
     """Made once for each case and output; says what is being tried meanwhile."""
-    digest = hashlib.sha256(case_to_json(case).encode() + tensor.encode() + output.tobytes())
-    made, key = _cache(), digest.hexdigest()
+    made = _cache()
+    key = " ".join(
+        [_digest(case, tensor, output), *(_digest(e.case, tensor, e.output) for e in further)]
+    )
     if key not in made:
         line = st.empty()
 
         def tell(words: str) -> None:
             line.html(f'<p class="q-hint" role="status">Trying {text(words)} …</p>')
 
-        made[key] = identify(case, output, tensor=tensor, progress=tell)
+        made[key] = identify(case, output, tensor=tensor, further=tuple(further), progress=tell)
         line.empty()
         while len(made) > 32:  # the oldest first
             del made[next(iter(made))]
@@ -159,15 +174,48 @@ def _command(state: Explored, found: Identification, *, everything: bool) -> Non
     st.code("\n".join(f"$ {command}" for command in commands if command), language=None)
 
 
+def _told(found: Identification, separation: Separation) -> None:
+    """A field for what one's own returned there; with it what explains both is looked for."""
+    further = _further(found.case, found.tensor, found.output)
+    key = f"told {_digest(separation.case, found.tensor, found.output)[:16]} {len(further)}"
+    typed = st.text_input(
+        f"What yours gave for {views.where(separation)}",
+        key=key,
+        placeholder=views.answers(separation)[0][0],
+    )
+    if not typed.strip():
+        return
+    dtype = dtype_name(found.output.dtype)
+    try:
+        output = values_from_text(typed, dtype, (len(separation.indexes),))
+    except QlabError as error:
+        st.error(plain(str(error)))
+        return
+    further.append(Evidence(separation.case, output, separation.indexes))
+    st.rerun()
+
+
 def _ranking(state: Explored, found: Identification) -> None:
     """The input that tells apart, every arithmetic with what it leaves, the first that is not explained."""
     separation = found.separation
     if separation is not None:
         st.html(views.separation_html(found))
-        if st.button("Open that input in Explore"):
-            state.rewrite(separation.case)
-            leave()  # the query, which is dropped now, would else mean another case
-            st.switch_page("pages/explore.py")
+        _told(found, separation)
+        with st.container(horizontal=True):
+            if st.button("Open that input in Explore"):
+                state.rewrite(separation.case)
+                leave()  # the query, which is dropped now, would else mean another case
+                st.switch_page("pages/explore.py")
+            content = case_to_json(separation.case)
+            st.download_button("Download it as a case", content, "apart.json", on_click="ignore")
+    further = _further(found.case, found.tensor, found.output)
+    if further:
+        count = sum(evidence.output.size for evidence in further)
+        st.html(
+            f'<p class="q-hint">{count:,} further {"value" if count == 1 else "values"} of yours '
+            f"{'is' if count == 1 else 'are'} taken into account.</p>"
+        )
+        st.button("Forget the further values", on_click=further.clear)
     st.html(views.groups_html(found))
     nodes = views.nodes_at_first(found)
     best = found.best

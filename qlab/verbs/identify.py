@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qlab.errors import CaseError
@@ -10,6 +12,8 @@ from qlab.verbs import CASE
 
 if TYPE_CHECKING:
     from qlab.identify import Identification
+    from qlab.qtypes import Array
+    from qlab.trace import Index
 
 STATUS = """exit status:
   0  at least one arithmetic explains all of it
@@ -42,6 +46,14 @@ def add_to(verbs: Any) -> None:
         action="store_true",
         help="for an operator on single elements: the case over all codes, the first input in the outer loop",
     )
+    verb.add_argument(
+        "--also",
+        metavar=("CASE", "FILE"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="a further case, such as one from --save, and what yours returned there; may be repeated",
+    )
     verb.add_argument("--json", action="store_true", help="one JSON object instead of text")
     verb.add_argument(
         "--save", metavar="FILE", help="write the input that tells them apart as a case"
@@ -50,11 +62,13 @@ def add_to(verbs: Any) -> None:
 
 
 def _identify(options: argparse.Namespace) -> int:
+    from qlab.__main__ import say
+    from qlab.candidates import Evidence
     from qlab.formats.case_json import case_to_json
     from qlab.formats.load import load_case
-    from qlab.formats.output_values import LARGEST, values_from_bytes, values_from_file
     from qlab.identify import asked_for, identify
     from qlab.probes import all_codes
+    from qlab.views.identify import identification_text
 
     case = load_case(options.case)
     if options.all_codes:
@@ -66,28 +80,64 @@ def _identify(options: argparse.Namespace) -> int:
             )
         case = whole
     tensor, dtype, shape = asked_for(case, options.tensor)
-    if options.output == "-":
-        if sys.stdin is None:
-            raise CaseError("--output -: standard input is closed")
-        content = sys.stdin.buffer.read(LARGEST + 1)
-        output = values_from_bytes(content, "standard input", dtype, shape)
-    else:
-        output = values_from_file(options.output, dtype, shape)
-    found = identify(case, output, tensor=tensor, progress=_progress())
+    output = _values(options.output, dtype, shape)
+    further = []
+    for name, file in options.also:
+        other = load_case(name)
+        try:
+            _, dtype, shape = asked_for(other, tensor)
+            further.append(Evidence(other, _values(file, dtype, shape)))
+        except CaseError as error:
+            raise CaseError(f"--also {name}: {error}") from None
+    found = identify(case, output, tensor=tensor, further=further, progress=_progress())
     if options.json:
         print(json.dumps(_document(found), ensure_ascii=False))
     else:
-        from qlab.__main__ import say
-        from qlab.views.identify import identification_text
-
         say(identification_text(found, options.case))
     if options.save and found.separation is not None:
-        try:
-            with open(options.save, "w", encoding="utf-8") as file:
-                file.write(case_to_json(found.separation.case))
-        except OSError as error:
-            raise CaseError(f"--save {options.save}: cannot be written: {error.strerror}") from None
+        _save(options.save, case_to_json(found.separation.case))
+    if not options.json and found.separation is not None:
+        say(_next(options))
+    elif options.save and found.separation is None:
+        print(f"--save: nothing is written; {_NOTHING[bool(found.explaining)]}", file=sys.stderr)
     return 0 if found.explaining else 1
+
+
+_NOTHING = {
+    True: "no input was found that tells apart what explains it",
+    False: "nothing explains it, so there is nothing to tell apart",
+}
+
+
+def _values(file: str, dtype: str, shape: "Index") -> "Array":
+    from qlab.formats.output_values import LARGEST, values_from_bytes, values_from_file
+
+    if file != "-":
+        return values_from_file(file, dtype, shape)
+    if sys.stdin is None:
+        raise CaseError("--output -: standard input is closed")
+    content = sys.stdin.buffer.read(LARGEST + 1)
+    return values_from_bytes(content, "standard input", dtype, shape)
+
+
+def _save(path: str, content: str) -> None:
+    try:
+        Path(path).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise CaseError(f"--save {path}: cannot be written: {error.strerror}") from None
+
+
+def _next(options: argparse.Namespace) -> str:
+    """What to do with the input that tells them apart."""
+    also = [word for pair in options.also for word in ("--also", *pair)]
+    words = ["python", "-m", "qlab", "identify", options.case, "--output", options.output, *also]
+    words += ["--tensor", options.tensor] if options.tensor else []
+    words += ["--all-codes"] if options.all_codes else []
+    saved = options.save or "apart.json"
+    if options.save:
+        then = [*words, "--also", saved, "FILE"]
+        return f"Written: {saved}. Run it with yours, then: {shlex.join(then)}"
+    return f"As a case: {shlex.join([*words, '--save', saved])}"
 
 
 def _progress() -> Any:
@@ -102,20 +152,30 @@ def _document(found: "Identification") -> dict[str, Any]:
 
     from qlab.formats.case_json import case_to_document
 
-    separation = found.separation
+    separation, returned = found.separation, found.returned
     return {
         "tensor": found.tensor,
         "size": found.output.size,
+        "further": found.further,
         "explaining": [c.label for c in found.explaining],
         "candidates": [
             {
                 "label": c.label,
                 "mismatches": c.mismatches,
+                "further": c.further,
                 "first": c.first,
                 "message": c.run.message,
             }
             for c in found.candidates
         ],
+        "onnxruntime": None
+        if returned is None
+        else {
+            "version": returned.run.version,
+            "mismatches": returned.mismatches,
+            "first": returned.first,
+        },
+        "swapped": found.swapped.label if found.swapped else None,
         "tried": found.tried,
         "separation": None
         if separation is None

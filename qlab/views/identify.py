@@ -5,18 +5,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from qlab.candidates import Candidate
+from qlab.case import Case
 from qlab.element import ElementNode, way
-from qlab.identify import RAN, Candidate, Identification
+from qlab.identify import RAN, Identification
 from qlab.notation import integer, show
-from qlab.qtypes import Array, is_float
+from qlab.probes import elementwise
+from qlab.qtypes import Array, is_float, is_integer
 from qlab.separation import Separation
+from qlab.trace import Index, broadcasts
 from qlab.views.markup import index_text, sign, text
 from qlab.views.palette import STATES
 from qlab.views.terminal import trace_text
 
 SHOWN = 6  # groups listed on the terminal
 FEW = 8  # values of an input that are written out
-VARIED = {"ort_cpu": "CPUs", "qnnpack": "forms", "xnnpack": "forms"}  # what a scheme's variants are
 
 
 def headline(found: Identification) -> str:
@@ -33,45 +36,94 @@ def headline(found: Identification) -> str:
             return f"No arithmetic here explains {'it' if size == 1 else 'any of them'}: {noun}."
         group = found.groups[0]
         comes = "comes" if len(group) == 1 else "come"
+        if not best.mismatches:
+            return (
+                f"No arithmetic here explains {noun} and the further outputs too: {names(group)} {comes} closest, "
+                f"with {best.further:,} of the {found.further:,} further ones left."
+            )
         return (
             f"No arithmetic here explains {noun}: {names(group)} {comes} closest, "
             f"with {best.mismatches:,} of {size:,} left."
         )
+    if found.further:
+        more = "further one" if found.further == 1 else f"{found.further:,} further ones"
+        noun += f" and the {more}"
     labels = names(found.explaining)
     verb = "explains" if len(found.explaining) == 1 else "explain"
     return f"{labels} {verb} {noun}."
 
 
+def returned_sentence(found: Identification) -> str:
+    """Where ONNX Runtime's own output is another one, with the inputs there; "" where it has no such output."""
+    returned = found.returned
+    if returned is None:
+        return ""
+    engine = f"ONNX Runtime {returned.run.version}"
+    if returned.first is None:
+        return f"{engine} returned the same here."
+    value = returned.run.outputs[found.tensor][returned.first]
+    at = index_text(found.tensor, returned.first)
+    mine = _value(found.output[returned.first])
+    noun = "code" if is_integer(found.output.dtype) else "value"
+    times = f"{returned.mismatches:,} of {found.output.size:,} {noun}s"
+    first = "" if returned.mismatches == 1 else "first "
+    where = "" if found.output.size == 1 else f" in {times}, {first}at {at}"
+    there = _inputs_at(found.case, found.output.shape, returned.first)
+    return (
+        f"{engine} differs{where}: it returned {_value(value)}, yours is {mine}"
+        f"{f' ({there})' if there else ''}."
+    )
+
+
+def _inputs_at(case: Case, shape: Index, index: Index) -> str:
+    """``A = −8, B = −64``: the inputs of an element that stands alone; else ""."""
+    if not elementwise(case.graph):
+        return ""
+    said = []
+    for name, value in case.inputs.items():
+        if not broadcasts(value.shape, shape):
+            return ""
+        at = np.broadcast_to(value, shape)[index]
+        said.append(f"{name} = {_value(at)}")
+    return ", ".join(said)
+
+
+def swapped_sentence(found: Identification) -> str:
+    """The hint that rows and columns may have been written the other way round; else ""."""
+    if found.swapped is None:
+        return ""
+    return (
+        f"With the last two axes swapped, {found.swapped.label} explains all of it: "
+        "the values are expected with the last axis fastest."
+    )
+
+
 def separation_sentence(found: Identification) -> str:
     """Can those that explain it be told apart, and with what?"""
-    if len(found.explaining) < 2 or not found.tried:
+    if len(found.explaining) < 2 or found.explaining[0].run.of == RAN:
         return ""
+    tried = f"{found.tried:,} further results that were tried"
+    results = f"all {tried}" if found.tried else "all of these"
     if found.separation is None:
-        return (
-            f"They gave the same in all {found.tried:,} further results that were tried, "
-            "and with other scales and zero points too."
-        )
+        return f"They gave the same in {results}, and with other scales and zero points too."
     if found.separation.parameters:
-        return (
-            f"With these scales and zero points they gave the same in all {found.tried:,} further results that "
-            "were tried; with others they part."
-        )
+        return f"With these scales and zero points they gave the same in {results}; with others they part."
     return "They part on another input."
 
 
 def names(group: Sequence[Candidate], limit: int = 3) -> str:
-    """Who they are, in words, by schemes: ``exact and float64 in 5 variants each`` where there are many."""
+    """Who they are, in words; beyond ``limit`` by schemes."""
     return listed([c.label for c in group], limit)
 
 
 def listed(labels: Sequence[str], limit: int = 3) -> str:
-    """``exact, float64``; beyond ``limit`` a scheme's variants are counted: ``float64 (6 ways to round)``."""
+    """``exact, float64``; beyond ``limit`` a scheme's variants are counted: ``float64 (6 variants)``."""
     if len(labels) > limit:
         schemes: dict[str, list[str]] = {}
         for label in labels:
             schemes.setdefault(label.partition(" (")[0], []).append(label)
         labels = [
-            of[0] if len(of) == 1 else f"{scheme} ({len(of)} {VARIED.get(scheme, 'ways to round')})"
+            of[0] if len(of) == 1 else f"{scheme} ({len(of)} variants)"
             for scheme, of in schemes.items()
         ]
     return ", ".join(labels[:-1]) + (" and " if len(labels) > 1 else "") + labels[-1]
@@ -105,8 +157,10 @@ def inputs(separation: Separation) -> tuple[tuple[str, str], ...]:
 def group_words(found: Identification, group: Sequence[Candidate]) -> str:
     """``= all 65,536 codes``, or ``≠ 3 of 65,536 codes, first at C[0, 3]: 41, yours 40``."""
     first, size = group[0], found.output.size
-    if first.explains:
-        return f"= {_noun(found, size)}"
+    beside = f", {first.further:,} of the {found.further:,} further ones" if first.further else ""
+    if first.mismatches == 0:
+        same = f"= {_noun(found, size)}"
+        return f"{same}, but ≠{beside[1:]}" if beside else same
     if first.first is None or first.run.trace is None:
         return "another shape"
     traced = first.run.trace
@@ -114,7 +168,7 @@ def group_words(found: Identification, group: Sequence[Candidate]) -> str:
     mine = found.output[first.first]
     at = index_text(found.tensor, first.first)
     return (
-        f"≠ {first.mismatches:,} of {_counted(found, size)}, first at {at}: "
+        f"≠ {first.mismatches:,} of {_counted(found, size)}{beside}, first at {at}: "
         f"{_value(value)}, yours {_value(mine)}"
     )
 
@@ -146,6 +200,7 @@ def c_command(found: Identification, case: str) -> str:
 def identification_text(found: Identification, case: str = "CASE") -> str:
     """Everything for the terminal. ``case``: what the person called it."""
     lines = [headline(found)]
+    lines += filter(None, (swapped_sentence(found), returned_sentence(found)))
     separation = found.separation
     sentence = separation_sentence(found)
     if sentence:
@@ -171,7 +226,8 @@ def identification_text(found: Identification, case: str = "CASE") -> str:
         assert best is not None
         lines += ["", f"The first that {best.label} does not explain:", trace_text(nodes)]
     if found.explaining:
-        lines += ["", f"In C: {c_command(found, case)}"]
+        which = "In C" if len(found.explaining) == 1 else "The first of them in C"
+        lines += ["", f"{which}: {c_command(found, case)}"]
     return "\n".join(lines)
 
 
@@ -202,9 +258,10 @@ def verdict_html(found: Identification, *, example: bool) -> str:
     status = "equal" if found.explaining else "differs"
     mark = STATES[status]
     word = "explained" if found.explaining else "not explained"
-    said = [sentence for sentence in (separation_sentence(found),) if sentence]
+    said = [swapped_sentence(found), returned_sentence(found), separation_sentence(found)]
     if example:
-        said.insert(0, "These are the values that ONNX Runtime returned here; give yours instead.")
+        said[1] = "These are the values that ONNX Runtime returned here; give yours instead."
+    said = [sentence for sentence in said if sentence]
     listed = "".join(f"<li>{text(sentence)}</li>" for sentence in said)
     head = f'<span class="q-word">{sign(mark.sign, "")} {word}</span> {text(headline(found))}'
     return (

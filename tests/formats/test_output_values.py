@@ -21,6 +21,12 @@ from qlab.formats.output_values import values_from_bytes, values_from_file, valu
         ("| 1 | 2 | -3 | 4 |", [1, 2, -3, 4]),
         ("0x01u 0x7F 0xA8 -0x1", [1, 127, -88, -1]),
         ("1.0 2. -3e0 4.000e+00", [1, 2, -3, 4]),
+        ("int8_t y[] = {(int8_t)1, (signed char) 2, INT8_C(-3), (int)4};", [1, 2, -3, 4]),
+        ("y = np.array([[1, 2], [-3, 4]], dtype=np.int8)", [1, 2, -3, 4]),
+        ("[np.int8(1), np.int8(2), np.int8(-3), np.int8(4)]", [1, 2, -3, 4]),
+        ("tensor([[1, 2], [-3, 4]], dtype=torch.int8)", [1, 2, -3, 4]),
+        ("y,other name\n1,2\n-3,4", [1, 2, -3, 4]),
+        ("0xFFFFFFA8 0xFFA8 0xA8 0x4", [-88, -88, -88, 4]),
     ],
 )
 def test_what_people_paste(text, expected):
@@ -32,6 +38,7 @@ def test_what_people_paste(text, expected):
 def test_reals():
     found = values_from_text("{1.5f, -2e-3F, nan, -INFINITY}", "float32", (4,))
     np.testing.assert_array_equal(found, np.array([1.5, -2e-3, np.nan, -np.inf], np.float32))
+    assert values_from_text("0x1.8p3, -0x1p-1", "float32", (2,)).tolist() == [12, -0.5]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +47,15 @@ def test_reals():
         ("", "int8", "no values are given; the tensor has 4 (2 × 2)"),
         ("1 2 3", "int8", "3 values are given; the tensor has 4 (2 × 2)"),
         ("1 2 3 4 5", "int8", "5 values are given; the tensor has 4"),
-        ("1 2 3 128", "int8", "value 4 is 128; int8 has -128 to 127"),
+        (
+            "1 2 3 128",
+            "int8",
+            "value 4 is 128; int8 has -128 to 127; the bits of 128 are -128 in int8",
+        ),
+        ("1 2 3 256", "int8", "value 4 is 256; int8 has -128 to 127"),
+        ("1 2 3 0xFFFFFFFF", "uint8", "value 4 is 4294967295; uint8 has 0 to 255"),
+        ("1 2 1e9 4", "float16", "value 3 is 1e+09, too large for float16"),
+        ("1 2 0x1.8q 4", "float32", "value 3 is '0x1.8q', which is no number"),
         ("1 -2 3 4", "uint8", "value 2 is -2; uint8 has 0 to 255"),
         ("1 2.5 3 4", "int8", "value 2 is '2.5', which is no integer"),
         ("1 2 x 4", "int8", "value 3 is 'x', which is no integer"),

@@ -91,4 +91,4 @@ def test_every_battery_was_counted():
     """And no output was mispredicted."""
     assert {row.name for row in measured() if row.cpu == "vnni"} == set(batteries())
     assert all(row.perfect for row in measured())
-    assert all(row.compared >= 200_000 for row in measured() if row.cpu == "vnni")
+    assert all(row.compared >= 10_000_000 for row in measured() if row.cpu == "vnni")

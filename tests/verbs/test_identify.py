@@ -8,6 +8,8 @@ import pytest
 
 from qlab.__main__ import main
 from qlab.formats.load import load_case
+from qlab.schemes import variants
+from qlab.trace import trace
 
 
 def identified(capsys, *arguments) -> tuple[int, str, str]:
@@ -60,6 +62,26 @@ def test_json_and_the_case_that_tells_apart(capsys, given, tmp_path):
     assert len(answers) > 1
     case = load_case(str(saved))
     assert case.inputs["A"].size == len(document["separation"]["indexes"])
+
+
+def test_what_was_told_apart_is_given_back(capsys, given, tmp_path):
+    saved = str(tmp_path / "next.json")
+    arguments = ("qlinearadd-off-by-one", "--output", given("-87"))
+    _, out, _ = identified(capsys, *arguments, "--save", saved)
+    assert f"Written: {saved}. Run it with yours, then: python -m qlab identify" in out
+    case = load_case(saved)
+    assert case.title.startswith("QLinearAdd: tells ")
+    assert not case.source
+    mine = trace(case.graph, case.inputs, variants()["exact"]).outputs["C"]
+    values = given(str(mine.tolist()), "there.txt")
+    status, out, _ = identified(capsys, *arguments, "--also", saved, values)
+    assert status == 0
+    assert "explain the one code and the " in out.splitlines()[0]
+    status, _, error = identified(
+        capsys, *arguments, "--also", saved, given("1 2 3 4 5 6 7 8 9", "many.txt")
+    )
+    assert status == 2
+    assert f"--also {saved}: 9 values are given; the tensor has {mine.size}" in error
 
 
 @pytest.mark.parametrize(
