@@ -25,6 +25,7 @@ from qlab.schemes import Scheme, variants
 from qlab.trace import Index, Trace
 
 COMPILE = "cc -std=c99 -O2 -ffp-contract=off -Wall -Wextra -Werror -pedantic"
+WRITTEN = f"Written by qlab {qlab.__version__}."
 INCLUDES = """\
 #include <float.h>
 #include <math.h>
@@ -62,9 +63,15 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """The file and what to call in it. ``fixed``: inputs of the graph that are constants of the file."""
+    """The file and what to call in it.
+
+    Attributes:
+        source: the whole file. function_only: the same without ``main`` and what it compares with.
+        fixed: inputs of the graph that are constants of the file.
+    """
 
     source: str
+    function_only: str
     function: str
     parameters: tuple[Parameter, ...]
     fixed: tuple[str, ...]
@@ -105,6 +112,10 @@ def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
             file.need(wholes.GIVEN)
     emitted = []
     for node, called in zip(given.graph.nodes, primitives, strict=True):
+        if len(given.graph.nodes) > 1:  # the names of its parameters are numbered
+            read = ", ".join(name for name in node.inputs if name)
+            computed = text.plain(f"{', '.join(node.outputs)} = {node.op_type}({read})")
+            file.definitions.append(f"/* Of {computed}: */")
         operator = operators()[node.domain, node.op_type]
         e = Emission(file, given.graph, node, operator, called, trace)
         writer = WRITERS.get((node.domain, node.op_type)) if has_wholes(e) else None
@@ -122,15 +133,16 @@ def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
         file, function, parameters, checks, tested, element.name if element else "", inputs
     )
     empty = [n for n in given.graph.outputs if not trace.tensors[n].size]
-    header = _header(
-        case, given, scheme, function, parameters, fixed, empty, len(checks), tested, note
-    )
+    about = _about(case, given, scheme, function, parameters, fixed, empty, note)
     limbs = [f"#define LIMBS {file.limbs}"] if file.limbs > 1 else []
     limbs += [wholes.TYPE] if file.whole else []
     big = [definition(n, v, file.limbs, n in file.whole_arrays) for n, v in file.big]
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
-    parts = [header, INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions, main]
-    return Program("\n\n".join(parts) + "\n", function, parameters, fixed)
+    parts = [INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions]
+    whole = [text.comment(*about, *_of_main(len(checks), tested), WRITTEN), *parts, main]
+    alone = [text.comment(*about, f"Compile: {COMPILE} -c FILE.c", WRITTEN), *parts]
+    source, function_only = ("\n\n".join(p) + "\n" for p in (whole, alone))
+    return Program(source, function_only, function, parameters, fixed)
 
 
 def _one(
@@ -238,10 +250,11 @@ def _refuse(graph: Graph, trace: Trace, file: File) -> None:
                 )
 
 
-def _header(
+def _about(
     case: Case, given: Case, scheme: Scheme, function: str, parameters: Sequence[Parameter],
-    fixed: Sequence[str], empty: Sequence[str], checks: int, tested: object, note: str,
-) -> str:  # fmt: skip
+    fixed: Sequence[str], empty: Sequence[str], note: str,
+) -> list[str]:  # fmt: skip
+    """What the file computes."""
     names = ", ".join(node.qualified_name for node in given.graph.nodes)
     labels = (label for label, known in variants().items() if known == scheme)
     called = f"{scheme.name} ({scheme.cpu})" if scheme.cpu else next(labels, scheme.name)
@@ -249,8 +262,6 @@ def _header(
         f"{p.name} {'out' if p.output else 'in'}, {p.kind}, shape {list(p.shape)}"
         for p in parameters
     )
-    own = f"the case's inputs and {checks - 1} further ones" if checks > 1 else "the case's inputs"
-    pairs = f", then {len(tested.expected):,} single elements" if tested else ""  # type: ignore[attr-defined]
     about = [
         f"{names} as {called} computes it, code for code.",
         f"{function}: {shapes}.",
@@ -261,11 +272,15 @@ def _header(
         f"Constants here, inputs in the case: {', '.join(fixed)}." if fixed else "",
         f"No elements, so left out: {', '.join(empty)}." if empty else "",
     ]
-    use = [
+    return [*filter(None, about), ""]
+
+
+def _of_main(checks: int, tested: object) -> list[str]:
+    own = f"the case's inputs and {checks - 1} further ones" if checks > 1 else "the case's inputs"
+    pairs = f", then {len(tested.expected):,} single elements" if tested else ""  # type: ignore[attr-defined]
+    return [
         f"Compile: {COMPILE} FILE.c -lm",
         f"main computes {own}{pairs}, and counts what differs from qlab's own step-by-step trace of them; exit status 1 "
         "if anything does.",
         "With -DQLAB_NO_MAIN there is no main.",
-        f"Written by qlab {qlab.__version__}.",
     ]
-    return text.comment(*filter(None, about), "", *use)

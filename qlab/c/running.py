@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from qlab.c.program import COMPILE, c_source
+from qlab.c.program import COMPILE, c_program
 from qlab.case import Case
 from qlab.errors import ExportError, TraceError
 from qlab.schemes import Scheme
@@ -110,10 +110,12 @@ class Written:
 
     Attributes:
         name: of the file, ``qlinearadd.c``. source: "" where it is not written in C; ``why_not`` says why then.
+        function_only: the source without ``main``.
     """
 
     name: str
     source: str = ""
+    function_only: str = ""
     checked: Checked | None = None
     why_not: str = ""
 
@@ -128,7 +130,7 @@ def written(case: Case, scheme: Scheme, note: str = "") -> Written:
     nodes = case.graph.nodes
     name = f"{nodes[0].op_type.lower() if len(nodes) == 1 else 'graph'}.c"
     try:
-        source = c_source(case, scheme, note)
+        program = c_program(case, scheme, note)
     except (ExportError, TraceError) as error:
         return Written(name, why_not=str(error))
-    return Written(name, source, check(source))
+    return Written(name, program.source, program.function_only, check(program.source))

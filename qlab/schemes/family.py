@@ -148,7 +148,7 @@ class Family:
 
     def _lacks(self, what: str) -> TraceError:
         return TraceError(
-            f"{what} has no arithmetic in {self.name}; take exact or float32, or fuse the group into one operator"
+            f"{what} has no arithmetic in {self.name}; take exact or float32, or of a QDQ group the one operator in its place"
         )
 
     def _check(self, target: Target) -> None:

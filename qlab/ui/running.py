@@ -1,5 +1,6 @@
 """Reports and exports for the pages: run once for each case and setting, shared by all sessions, bounded."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -8,13 +9,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import streamlit as st
 
 from qlab import history, recorded
+from qlab.arithmetic import shared
 from qlab.c import Written, written
 from qlab.case import Case
+from qlab.errors import TraceError
 from qlab.export.archive import Export, export
+from qlab.probes import thinned
 from qlab.qtypes import dtype_name
 from qlab.report import Report
-from qlab.schemes import variant
+from qlab.schemes import variant, variants
 from qlab.session import run
+from qlab.trace import trace
 from qlab.ui.matrix_job import JOB, MatrixJob
 from qlab.views.address import Settings
 
@@ -71,6 +76,18 @@ def export_key(key: str, report: Report) -> str:
 def in_c(key: str, label: str, _case: Case) -> Written:
     """A case in C as the scheme of a label has it. ``key`` names the case."""
     return written(_case, variant(label))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def computing(key: str, _case: Case) -> tuple[str, ...]:
+    """Labels of the schemes that compute a case. ``key`` names it."""
+    small, found = thinned(_case), []
+    with shared():
+        for label, scheme in variants().items():
+            with contextlib.suppress(TraceError):
+                trace(small.graph, small.inputs, scheme)
+                found.append(label)
+    return tuple(found)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

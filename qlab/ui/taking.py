@@ -7,9 +7,8 @@ import streamlit as st
 from qlab.export.archive import SCRIPT, TEST, Export
 from qlab.formats.case_json import case_to_json
 from qlab.report import Report, run_label
-from qlab.schemes import variants
 from qlab.ui import parts
-from qlab.ui.running import in_c
+from qlab.ui.running import computing, in_c
 from qlab.views.markup import text
 
 SHOWN = ("Script", "Regression test", "C", "Report", "Case JSON", "ONNX")
@@ -57,15 +56,20 @@ def _c(report: Report, export: Export) -> None:
     """How to write it, as any scheme has it; after it was compiled and run where there is a compiler."""
     ran = next((run for run in reversed(report.ort_runs) if run.cpu), None)
     usual = f"{run_label(ran)}, the graph that ran" if ran else "ort_cpu"
-    chosen = st.selectbox("Arithmetic", (usual, *variants()), key="c_scheme", width=420)
-    made = export.in_c if chosen == usual else in_c(case_to_json(report.case), chosen, report.case)
+    key = case_to_json(report.case)
+    labels = (usual, *computing(key, report.case))
+    chosen = st.selectbox("Arithmetic", labels, key="c_scheme", width=420)
+    made = export.in_c if chosen == usual else in_c(key, chosen, report.case)
     if made is None:
         return
     st.html(
         f'<p class="q-hint" role="status">{text(made.sentence[:1].upper() + made.sentence[1:])}.</p>'
     )
     if made.source:
-        _file(made.name, made.source)
+        st.html(
+            '<p class="q-hint">The function; the download has a main that checks it beside it.</p>'
+        )
+        _file(made.name, made.source, made.function_only)
 
 
 def _report(export: Export) -> None:
@@ -90,11 +94,13 @@ def _model(export: Export, zipped: bytes) -> None:
         )
 
 
-def _file(name: str, content: str) -> None:
+def _file(name: str, content: str, shown: str = "") -> None:
+    """``shown``: the part of it that is read and copied; all where it is ""."""
+    shown = shown or content
     with st.container(horizontal=True, key=f"take-{name}", vertical_alignment="center"):
         st.download_button(f"Download {name}", content, name, on_click="ignore", key=f"file-{name}")
-        parts.copy_text(content, f"copy-{name}")
+        parts.copy_text(shown, f"copy-{name}")
     # st.code scrolls without being reached by the keyboard.
     st.html(
-        f'<pre class="q-code" tabindex="0" role="region" aria-label="{text(name)}">{html.escape(content)}</pre>'
+        f'<pre class="q-code" tabindex="0" role="region" aria-label="{text(name)}">{html.escape(shown)}</pre>'
     )

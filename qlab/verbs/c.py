@@ -44,7 +44,6 @@ def add_to(verbs: Any) -> None:
     verb.add_argument(
         "--runtime",
         metavar="VERSION",
-        default="",
         help="of ort_cpu: the release; else the newest known",
     )
     verb.add_argument(
@@ -56,6 +55,11 @@ def add_to(verbs: Any) -> None:
         "--fused", action="store_true", help="of a QDQ group: the operator that takes its place"
     )
     verb.add_argument(
+        "--function",
+        action="store_true",
+        help="only the function, without the main that checks it (with --out it is checked all the same)",
+    )
+    verb.add_argument(
         "--out",
         metavar="FILE",
         help="write it there, compile and run it; else it is printed",
@@ -64,7 +68,7 @@ def add_to(verbs: Any) -> None:
 
 
 def _c(options: argparse.Namespace) -> int:
-    from qlab.c import c_source, check
+    from qlab.c import c_program, check
     from qlab.c.running import compiler
     from qlab.formats.load import load_case
     from qlab.forms import to_qoperator
@@ -78,8 +82,9 @@ def _c(options: argparse.Namespace) -> int:
             )
         case = fused
     case, scheme, note = _arithmetic(case, options)
-    source = c_source(case, scheme, note)
-    if not options.out:
+    program = c_program(case, scheme, note)
+    source = program.function_only if options.function else program.source
+    if options.out is None:
         print(source, end="")
         return 0
     try:
@@ -88,8 +93,9 @@ def _c(options: argparse.Namespace) -> int:
         raise ExportError(f"--out {options.out}: cannot be written: {error.strerror}") from None
     from qlab.__main__ import say
 
-    checked = check(source)
-    say(f"{options.out}: {checked.sentence}")
+    checked = check(program.source)
+    with_main = "with its main " if options.function else ""
+    say(f"{options.out}: {with_main}{checked.sentence}")
     if note:
         say(note)
     if checked.output and (checked.not_run or checked.status):
@@ -111,12 +117,12 @@ def _arithmetic(case: "Case", options: argparse.Namespace) -> "tuple[Case, Schem
     from qlab.schemes.ort_cpu import OrtCpu
 
     if options.scheme != "ort_cpu":
-        if options.cpu or options.runtime or options.level:
+        if options.cpu or options.runtime is not None or options.level:
             raise ExportError(
                 f"--cpu, --runtime and --level are for ort_cpu; {options.scheme} is one arithmetic everywhere"
             )
         return case, variant(options.scheme), ""
-    version = checked(options.runtime) if options.runtime else ""
+    version = "" if options.runtime is None else checked(options.runtime)
     own = cpu_class()
     cpu = options.cpu or own or "avx2"
     if cpu == own or cpu in emulated_cpus():

@@ -38,16 +38,15 @@ def headline(found: Identification) -> str:
         comes = "comes" if len(group) == 1 else "come"
         if not best.mismatches:
             return (
-                f"No arithmetic here explains {noun} and the further outputs too: {names(group)} {comes} closest, "
-                f"with {best.further:,} of the {found.further:,} further ones left."
+                f"No arithmetic here explains {noun} and the {_further(found)}: {names(group)} {comes} closest, "
+                f"with {best.further:,} further {'one' if best.further == 1 else 'ones'} left."
             )
         return (
             f"No arithmetic here explains {noun}: {names(group)} {comes} closest, "
             f"with {best.mismatches:,} of {size:,} left."
         )
     if found.further:
-        more = "further one" if found.further == 1 else f"{found.further:,} further ones"
-        noun += f" and the {more}"
+        noun += f" and the {_further(found)}"
     labels = names(found.explaining)
     verb = "explains" if len(found.explaining) == 1 else "explain"
     return f"{labels} {verb} {noun}."
@@ -157,10 +156,11 @@ def inputs(separation: Separation) -> tuple[tuple[str, str], ...]:
 def group_words(found: Identification, group: Sequence[Candidate]) -> str:
     """``= all 65,536 codes``, or ``≠ 3 of 65,536 codes, first at C[0, 3]: 41, yours 40``."""
     first, size = group[0], found.output.size
-    beside = f", {first.further:,} of the {found.further:,} further ones" if first.further else ""
+    further = f"{first.further:,} of " if found.further > 1 else ""
+    beside = f"{further}the {_further(found)}" if first.further else ""
     if first.mismatches == 0:
         same = f"= {_noun(found, size)}"
-        return f"{same}, but ≠{beside[1:]}" if beside else same
+        return f"{same}, but ≠ {beside}" if beside else same
     if first.first is None or first.run.trace is None:
         return "another shape"
     traced = first.run.trace
@@ -168,7 +168,7 @@ def group_words(found: Identification, group: Sequence[Candidate]) -> str:
     mine = found.output[first.first]
     at = index_text(found.tensor, first.first)
     return (
-        f"≠ {first.mismatches:,} of {_counted(found, size)}{beside}, first at {at}: "
+        f"≠ {first.mismatches:,} of {_counted(found, size)}{f' and {beside}' if beside else ''}, first at {at}: "
         f"{_value(value)}, yours {_value(mine)}"
     )
 
@@ -229,6 +229,10 @@ def identification_text(found: Identification, case: str = "CASE") -> str:
         which = "In C" if len(found.explaining) == 1 else "The first of them in C"
         lines += ["", f"{which}: {c_command(found, case)}"]
     return "\n".join(lines)
+
+
+def _further(found: Identification) -> str:
+    return "further one" if found.further == 1 else f"{found.further:,} further ones"
 
 
 def _noun(found: Identification, size: int) -> str:

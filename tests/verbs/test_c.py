@@ -1,8 +1,12 @@
 """``python -m qlab c``: writes, compiles and runs; refuses in one line."""
 
+import subprocess
+
 import pytest
 
 from qlab.__main__ import main
+from qlab.c.program import COMPILE
+from qlab.c.running import compiler
 from tests.c.compiled import needs_compiler
 
 
@@ -12,6 +16,22 @@ def test_prints_the_file(capsys):
     assert "void qlab_qlinearadd(const int8_t *A, const int8_t *B, int8_t *C)" in source
     assert source.isascii()
     assert max(map(len, source.splitlines())) < 200
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", ["qlinearadd-off-by-one", "qdq-conv-bias-scale"])
+def test_the_function_alone_compiles_and_is_checked_with_its_main(case, tmp_path, capsys):
+    out = tmp_path / "only.c"
+    options = [case, "--scheme", "float32", "--function"]
+    assert main(["c", *options, "--out", str(out)]) == 0
+    assert ": with its main compiled and run: 0 of " in capsys.readouterr().out
+    source = out.read_text()
+    assert "main" not in source
+    assert len(source.splitlines()) < 300
+    words = [*compiler(), *COMPILE.split()[1:], "-c", str(out), "-o", str(tmp_path / "only.o")]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+    if case == "qdq-conv-bias-scale":
+        assert "/* Of w_dq = DequantizeLinear(w, w_scale, w_zero_point): */" in source
 
 
 @needs_compiler
@@ -74,6 +94,8 @@ def test_without_a_compiler_it_says_so(monkeypatch, tmp_path, capsys):
         (["--scheme", "exact", "--cpu", "sse"], "--cpu, --runtime and --level are for ort_cpu"),
         (["--runtime", "1.x"], "1.x"),
         (["--fused"], "is no QDQ group that one operator takes the place of"),
+        (["--runtime", ""], "'' is no release of onnxruntime"),
+        (["--out", ""], "--out : cannot be written"),
         (["--out", "/nowhere/at/all.c"], "cannot be written"),
     ],
 )
