@@ -12,7 +12,7 @@ run: $(VENV)/run.stamp
 
 test: $(VENV)/dev.stamp
 	.ci/system-packages
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -34,11 +34,15 @@ def browser_path() -> str | None:
     return next((path for path in found if path), None)
 
 
-def start_server(port: int) -> "subprocess.Popen[bytes]":
-    """The page on a port of its own, once it answers."""
+def start_server(port: int, cache: Path | None = None) -> "subprocess.Popen[bytes]":
+    """The page on a port of its own, once it answers. ``cache``: where it finds other releases."""
     arguments = ["-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | ({"QLAB_CACHE": str(cache)} if cache else {}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
@@ -60,10 +64,10 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def server():
-    """Address of a fresh server: what a first visitor gets is tested too."""
+def server(tmp_path):
+    """Address of a fresh server without other releases: what a first visitor gets is tested too."""
     port = free_port()
-    process = start_server(port)
+    process = start_server(port, tmp_path)
     yield f"http://127.0.0.1:{port}"
     stop(process)
 
