@@ -20,6 +20,7 @@ from qlab.kernels import (
     matmulintegertofloat,
     matmulnbits,
     pooling,
+    qgemm,
     qlinearadd,
     qlinearpool,
     qlinearsoftmax,
@@ -35,7 +36,7 @@ from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import DTYPES, Array, bounds, dtype_name, is_float, is_float8, is_integer, saturate
 from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
-from qlab.trace import Index, Step, Taps
+from qlab.trace import Step
 
 CPUS = ("avx2", "sse", "vnni", "arm64")
 
@@ -162,42 +163,11 @@ class OrtCpu:
 
     def accumulate(self, contraction: Contraction) -> Steps:
         """Raw sum of products, then the zero points' part, in int32."""
-        c = contraction
-        a, b = c.names
-        saturates = self._saturates(c)
-        if saturates:
-            raw = np.zeros(c.result_shape, np.int64)
-            for k in range(0, c.lhs.shape[-1], 2):
-                raw = raw + _pair(c.lhs[..., :, k : k + 2, None], c.rhs[..., None, k : k + 2, :])
-            formula = f"Σ over pairs of saturate_int16({a}·{b} + {a}·{b})"
-        else:
-            raw = np.matmul(c.lhs, c.rhs)
-            formula = f"Σ {a} · {b}"
-        arranged = c.arrange(raw)
-        note = "pairs of uint8 × int8 products saturate in 16 bits" if saturates else ""
-        yield Step("raw_sum", formula, arranged, note=note, taps=lambda index: self._taps(c, index))
-        rows, columns = c.lhs.sum(-1)[..., :, None], c.rhs.sum(-2)[..., None, :]
-        k = c.lhs.shape[-1]
-        correction = (
-            k * c.lhs_zero_point * c.rhs_zero_point
-            - c.rhs_zero_point * rows
-            - c.lhs_zero_point * columns
-        )
-        correction = c.arrange(np.broadcast_to(correction, c.result_shape))
-        zero_points = f"K·{a}_zero_point·{b}_zero_point"
-        yield Step(
-            "zero_point_part",
-            f"{zero_points} - {b}_zero_point·Σ{a} - {a}_zero_point·Σ{b}",
-            correction,
-        )
-        total = wrap32(arranged + correction)
-        yield Step(
-            "accumulator",
-            "raw_sum + zero_point_part",
-            total,
-            taps=lambda index: self._taps(c, index),
-        )
-        return total
+        return (yield from qgemm.accumulate(self, contraction))
+
+    def saturates(self, c: Contraction) -> bool:
+        """True where two products are added in 16 bits: VPMADDUBSW, which `x64quantprecision` avoids for constants."""
+        return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)
 
     def requantize(
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], target: Target
@@ -335,32 +305,6 @@ class OrtCpu:
         """QLinearSoftmax."""
         return (yield from qlinearsoftmax.softmax(self, q, rows, target))
 
-    def _saturates(self, c: Contraction) -> bool:
-        return c.pairs and self.cpu == "avx2" and not (self.x64quantprecision and c.constant_rhs)
-
-    def _taps(self, c: Contraction, index: Index) -> Taps:
-        """The raw products of one accumulator; the zero points' part comes afterwards."""
-        a, b, a_zero_point, b_zero_point = c.operands(index)
-        products = a * b
-        lost = np.zeros_like(products)
-        if self._saturates(c):
-            for k in range(0, len(products), 2):
-                pair = products[k : k + 2].sum()
-                lost[min(k + 1, len(products) - 1)] = pair - _pair(
-                    a[k : k + 2], b[k : k + 2], axis=0
-                )
-        return Taps(
-            c.axes,
-            c.positions,
-            a,
-            b,
-            a_zero_point,
-            b_zero_point,
-            products,
-            np.cumsum(products - lost),
-            lost,
-        )
-
     def scale_product(self, scales: tuple[tuple[str, Array], ...]) -> tuple[Array, str]:
         """The product of the scales, rounded after each, and its formula."""
         product, formula = self.real(scales[0][1]), scales[0][0]
@@ -403,11 +347,6 @@ class OrtCpu:
         codes = saturate(np.clip(rounded, -32768, 32767), target.dtype)
         yield Step("output", f"saturate to {target.dtype}", codes, tensor=target.tensor)
         return codes
-
-
-def _pair(a: Array, b: Array, axis: int = -2) -> Array:
-    """VPMADDUBSW: the sum of two adjacent products, saturated to int16. An odd K ends in a pair with 0."""
-    return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
 
 
 SCHEME = OrtCpu()

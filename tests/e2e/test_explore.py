@@ -36,10 +36,10 @@ def test_the_first_page_shows_a_case_with_its_verdict_numbers_and_trace(open_pag
     page = open_page(address)
     assert page.locator("h1").inner_text() == DEFAULT_TITLE
     assert "exact arithmetic has −87" in headline(page)
-    assert page.locator("tr.parts").first.is_visible()
+    page.locator("tr.parts").first.wait_for()
     assert page.locator("tr.parts th").inner_text().split()[1] == "sum"
     assert page.locator("td.differs").count() >= 2
-    assert page.get_by_text("python -m qlab run qlinearadd-off-by-one").is_visible()
+    page.get_by_text("python -m qlab run qlinearadd-off-by-one").wait_for()
 
 
 def test_an_edit_shows_its_result_and_a_link_opens_it_elsewhere(open_page, address):
@@ -125,7 +125,7 @@ def test_the_script_is_run_before_it_is_offered_and_runs_elsewhere(open_page, ad
 def test_a_damaged_link_says_so_and_that_this_is_another_case(open_page, address, query):
     page = open_page(f"{address}/?{query}")
     page.get_by_text("The link could not be opened").wait_for()
-    assert page.get_by_text("case that was linked").is_visible()
+    page.get_by_text("case that was linked").wait_for()
     assert page.locator("h1").inner_text() == DEFAULT_TITLE
 
 

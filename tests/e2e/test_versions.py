@@ -33,7 +33,7 @@ def test_a_matrix_is_filled_searched_and_a_cell_chosen(open_page, address, two_r
     page.get_by_role("button", name="Run", exact=True).click()
     page.locator(".q-headline", has_text="last bad 1.26.0").wait_for()
     assert "first good 1.27.0 (equal)" in page.locator(".q-headline").inner_text()
-    assert page.get_by_text("QDQSelectorActionTransformer switched off").first.is_visible()
+    page.get_by_text("QDQSelectorActionTransformer switched off").first.wait_for()
     cell = page.locator('td[data-at="1.26.0 3"]')
     assert cell.get_attribute("aria-label").startswith("1.26.0 ORT_ENABLE_ALL: 12 of 12")
     cell.click()
@@ -56,7 +56,7 @@ def test_recorded_runs_are_marked_and_can_be_chosen(open_page, address):
     cell = page.locator('td[aria-label="1.15.0 – 1.32.0 arm64: every level: equal"]')
     cell.click()
     page.get_by_text("ARM64 max, emulated by qemu; not run now").first.wait_for()
-    assert page.get_by_text("C = −87", exact=True).first.is_visible()
+    page.get_by_text("C = −87", exact=True).first.wait_for()
 
 
 def slow_case() -> Case:

@@ -121,7 +121,7 @@ class ExactAccumulator(OrtCpu):
 class NoSaturation(OrtCpu):
     """Pairs of uint8 × int8 products that do not saturate."""
 
-    def _saturates(self, c):
+    def saturates(self, c):
         return False
 
 
@@ -157,7 +157,7 @@ class SaturatesCentered(OrtCpu):
 class SaturatesEverySigned(OrtCpu):
     """int8 × int8 saturates too, and depthwise."""
 
-    def _saturates(self, c):
+    def saturates(self, c):
         return self.cpu == "avx2" and bool((c.rhs < 0).any())
 
 
