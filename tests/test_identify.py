@@ -18,6 +18,7 @@ from qlab.trace import trace
 from qlab.views.identify import (
     headline,
     identification_text,
+    limits_sentence,
     returned_sentence,
     separation_sentence,
     swapped_sentence,
@@ -97,6 +98,7 @@ def test_further_outputs_lead_to_one_arithmetic():
     }
     assert 0 < found.further == sum(e.output.size for e in further)
     assert "and the " in headline(found)
+    assert limits_sentence(found).endswith("one that is not known here may give the same too.")
     assert "further ones" in identification_text(found)
 
 
@@ -187,6 +189,8 @@ def test_sentences():
     assert headline(found) == "No arithmetic here explains it: the one code."
     assert separation_sentence(found) == ""
     found = identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8))
+    assert "exact rounded otherwise (3 variants)" in headline(found)
+    assert "python -m qlab c CASE --scheme 'ort_cpu (avx2)'" in identification_text(found)
     assert headline(found).endswith("explain the one code.")
     assert separation_sentence(found) == "They part on another input."
 

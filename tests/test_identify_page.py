@@ -61,7 +61,31 @@ def test_a_large_case_without_an_example_asks_for_values():
     page.segmented_control[0].set_value("all codes").run()
     assert not page.exception
     assert "C: 65,536 values of int8 (256 × 256)" in html(page)
-    assert "All codes of A in the outer loop, B in the inner." in html(page)
+    assert "All codes of A in the outer loop, B in the inner, from the lowest" in html(page)
+
+
+def test_what_yours_gave_there_is_joined_and_forgotten():
+    page = opened(gallery="qlinearadd-off-by-one")
+    page.text_area[0].set_value("-87").run()
+    field = page.text_input[0]
+    assert field.label.startswith("What yours gave for C[0]")
+    field.set_value("5 5 5 5 5 5 5 5 5").run()
+    assert "9 values are given" in page.error[0].value
+    assert not page.exception
+    page.text_input[0].set_value("-128").run()
+    assert not page.exception
+    assert "1 further value of yours is taken into account." in html(page)
+    assert "--also apart-1.json there-1.txt" in page.code[0].value
+    next(b for b in page.button if b.label == "Forget the further values").click().run()
+    assert "taken into account" not in html(page)
+
+
+def test_values_stay_while_another_page_is_shown():
+    page = opened(gallery="qlinearadd-off-by-one")
+    page.text_area[0].set_value("-87").run()
+    page.switch_page("pages/gallery.py").run()
+    page.switch_page("pages/identify.py").run()
+    assert page.text_area[0].value == "-87"
 
 
 def test_several_tensors_can_be_chosen():

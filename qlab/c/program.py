@@ -140,6 +140,7 @@ def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
     parts = [INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions]
     whole = [text.comment(*about, *_of_main(len(checks), tested), WRITTEN), *parts, main]
+    parts[0] = INCLUDES.replace("#include <stdio.h>\n", "")
     alone = [text.comment(*about, f"Compile: {COMPILE} -c FILE.c", WRITTEN), *parts]
     source, function_only = ("\n\n".join(p) + "\n" for p in (whole, alone))
     return Program(source, function_only, function, parameters, fixed)

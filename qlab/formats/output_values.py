@@ -65,7 +65,8 @@ def values_from_bytes(content: bytes, name: str, dtype: str, shape: Index) -> Ar
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CaseError(
-            f"{_name(name)} is neither .npy nor UTF-8 text; .npy, .csv, a C array or a table can be read"
+            f"{_name(name)} is neither .npy nor UTF-8 text; .npy, .csv, a C array or a table can be read, "
+            f"a raw dump after numpy.save(file, numpy.fromfile(dump, its dtype))"
         ) from None
     return values_from_text(text, dtype, shape)
 
@@ -185,9 +186,19 @@ def _from_npy(content: bytes, name: str, dtype: str, shape: Index) -> Array:
             place = int(wrong[0])
             raise CaseError(
                 f"value {place + 1} is {flat[place]}; {dtype} has the integers {low} to {high}"
+                + (
+                    f"; where these are its bits, save array.view({dtype!r})"
+                    if _bits(flat, dtype)
+                    else ""
+                )
             )
         flat = flat.astype(np.uint64 if dtype == "uint64" else np.int64)
     return _fit(flat, dtype, shape)
+
+
+def _bits(values: Array, dtype: str) -> bool:
+    """True where an unsigned array of the type's width stands for a signed type."""
+    return values.dtype.name == f"u{dtype}"
 
 
 def _fit(values: Array, dtype: str, shape: Index) -> Array:
@@ -206,6 +217,8 @@ def _fit(values: Array, dtype: str, shape: Index) -> Array:
 def _refuse_count(count: int, size: int, shape: Index) -> NoReturn:
     given = "1 value is" if count == 1 else f"{count:,} values are"
     each = "give that one" if size == 1 else "give one for each, the last axis fastest"
+    if size and count > size and count % size == 0:
+        each += ", without the inputs"
     raise CaseError(f"{given} given; the tensor has {_counted(size, shape)}: {each}")
 
 

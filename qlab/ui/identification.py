@@ -22,6 +22,7 @@ from qlab.ui import parts
 from qlab.ui.running import key_of, report_of
 from qlab.ui.state import Explored, leave
 from qlab.views import identify as views
+from qlab.views.identify_html import groups_html, separation_html, verdict_html
 from qlab.views.markup import index_text, plain, source_link, text
 from qlab.views.trace_table import trace_html, trace_rows
 from qlab.views.verdict import signed_numbers
@@ -50,7 +51,7 @@ def identification(state: Explored) -> None:
             chosen, tensor, output, example = asked
             with answer:
                 found = _found(chosen, tensor, output, _further(chosen, tensor, output))
-                st.html(views.verdict_html(found, example=example))
+                st.html(verdict_html(found, example=example))
                 _command(state, found, everything=chosen is not case)
         with st.container(key="ranking"):
             if found is not None:
@@ -68,7 +69,9 @@ def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
     whole = all_codes(case)
     over = GIVEN
     if whole is not None:
-        over = st.segmented_control("For", (GIVEN, ALL), default=GIVEN, required=True) or GIVEN
+        st.session_state.setdefault("over", st.session_state.get("over kept", GIVEN))
+        over = st.segmented_control("For", (GIVEN, ALL), key="over", required=True) or GIVEN
+        st.session_state["over kept"] = over
     chosen = whole if whole is not None and over == ALL else case
     made = [o for node in chosen.graph.nodes for o in node.outputs if o]
     tensor = made[-1] if made else ""
@@ -78,10 +81,13 @@ def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
     tensor, dtype, shape = asked_for(chosen, tensor)
     st.html(f'<p class="q-hint">{text(_wanted(tensor, dtype, shape, chosen, over))}</p>')
     example = _example(state, chosen, tensor, dtype, shape)
-    typed = st.text_area(
+    kept: dict[str, str] = st.session_state.setdefault("yours", {})  # beyond another page
+    key = f"values {key_of(chosen, state.address.settings)[:16]} {tensor}"
+    st.session_state.setdefault(key, kept.get(key, ""))
+    kept[key] = typed = st.text_area(
         "Values",
         height=220,
-        key=f"values {key_of(chosen, state.address.settings)[:16]} {tensor}",
+        key=key,
         placeholder=example or "int8_t y[] = {1, 2, 3};",
         label_visibility="collapsed",
     )
@@ -106,7 +112,7 @@ def _wanted(tensor: str, dtype: str, shape: Index, case: Case, over: str) -> str
     if over == ALL:
         first, *rest = case.graph.inputs
         inner = f", {rest[0]} in the inner" if rest else ""
-        words += f" All codes of {first} in the outer loop{inner}."
+        words += f" All codes of {first} in the outer loop{inner}, from the lowest to the highest."
     return words
 
 
@@ -170,6 +176,9 @@ def _command(state: Explored, found: Identification, *, everything: bool) -> Non
         words.append("--all-codes")
     if found.tensor != found.case.graph.outputs[0]:
         words += ["--tensor", found.tensor]
+    further = _further(found.case, found.tensor, found.output)
+    for number in range(1, len(further) + 1):
+        words += ["--also", f"apart-{number}.json", f"there-{number}.txt"]
     commands = [shlex.join(words), views.c_command(found, words[4])]
     st.code("\n".join(f"$ {command}" for command in commands if command), language=None)
 
@@ -181,7 +190,7 @@ def _told(found: Identification, separation: Separation) -> None:
     typed = st.text_input(
         f"What yours gave for {views.where(separation)}",
         key=key,
-        placeholder=views.answers(separation)[0][0],
+        placeholder="in this order",
     )
     if not typed.strip():
         return
@@ -199,7 +208,7 @@ def _ranking(state: Explored, found: Identification) -> None:
     """The input that tells apart, every arithmetic with what it leaves, the first that is not explained."""
     separation = found.separation
     if separation is not None:
-        st.html(views.separation_html(found))
+        st.html(separation_html(found))
         _told(found, separation)
         with st.container(horizontal=True):
             if st.button("Open that input in Explore"):
@@ -216,7 +225,7 @@ def _ranking(state: Explored, found: Identification) -> None:
             f"{'is' if count == 1 else 'are'} taken into account.</p>"
         )
         st.button("Forget the further values", on_click=further.clear)
-    st.html(views.groups_html(found))
+    st.html(groups_html(found))
     nodes = views.nodes_at_first(found)
     best = found.best
     if not nodes or best is None:

@@ -82,6 +82,8 @@ def _c(options: argparse.Namespace) -> int:
             )
         case = fused
     case, scheme, note = _arithmetic(case, options)
+    if options.fused:
+        note = f"{note} This is the operator in the group's place, by itself: the group may give other codes.".strip()
     program = c_program(case, scheme, note)
     source = program.function_only if options.function else program.source
     if options.out is None:
@@ -133,7 +135,8 @@ def _arithmetic(case: "Case", options: argparse.Namespace) -> "tuple[Case, Schem
         except MissingRuntimeError:
             pass
         else:
-            return as_ran(case, run)
+            case, scheme, note = as_ran(case, run)
+            return case, scheme, note if cpu == own else f"{note} That CPU was emulated."
     ran = f"onnxruntime {version}".strip()
     note = f"Not checked: {ran} on {cpu} does not run on this machine. The graph is the case's own."
     return case, OrtCpu(cpu, version=version), note

@@ -44,7 +44,7 @@ def add_to(verbs: Any) -> None:
     verb.add_argument(
         "--all-codes",
         action="store_true",
-        help="for an operator on single elements: the case over all codes, the first input in the outer loop",
+        help="for an operator on single elements: the case over all codes, each from the lowest to the highest, the first input in the outer loop",
     )
     verb.add_argument(
         "--also",
@@ -94,11 +94,11 @@ def _identify(options: argparse.Namespace) -> int:
         print(json.dumps(_document(found), ensure_ascii=False))
     else:
         say(identification_text(found, options.case))
-    if options.save and found.separation is not None:
+    if options.save is not None and found.separation is not None:
         _save(options.save, case_to_json(found.separation.case))
     if not options.json and found.separation is not None:
         say(_next(options))
-    elif options.save and found.separation is None:
+    elif options.save is not None and found.separation is None:
         print(f"--save: nothing is written; {_NOTHING[bool(found.explaining)]}", file=sys.stderr)
     return 0 if found.explaining else 1
 

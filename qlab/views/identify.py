@@ -12,10 +12,10 @@ from qlab.identify import RAN, Identification
 from qlab.notation import integer, show
 from qlab.probes import elementwise
 from qlab.qtypes import Array, is_float, is_integer
+from qlab.schemes import variants
 from qlab.separation import Separation
 from qlab.trace import Index, broadcasts
-from qlab.views.markup import index_text, sign, text
-from qlab.views.palette import STATES
+from qlab.views.markup import index_text
 from qlab.views.terminal import trace_text
 
 SHOWN = 6  # groups listed on the terminal
@@ -50,6 +50,14 @@ def headline(found: Identification) -> str:
     labels = names(found.explaining)
     verb = "explains" if len(found.explaining) == 1 else "explain"
     return f"{labels} {verb} {noun}."
+
+
+def limits_sentence(found: Identification) -> str:
+    """Where one result is left: it is the only one of those that are known, which are not all."""
+    if not found.explaining or found.separation is not None:
+        return ""
+    count = sum(c.run.trace is not None for c in found.candidates)
+    return f"Of {count} arithmetics that compute it here; one that is not known here may give the same too."
 
 
 def returned_sentence(found: Identification) -> str:
@@ -116,16 +124,25 @@ def names(group: Sequence[Candidate], limit: int = 3) -> str:
 
 
 def listed(labels: Sequence[str], limit: int = 3) -> str:
-    """``exact, float64``; beyond ``limit`` a scheme's variants are counted: ``float64 (6 variants)``."""
+    """``exact, float64``; beyond ``limit`` a scheme's variants are counted: ``float64 (6 variants)``.
+
+    Where a scheme with its own rounding is not among them, that is said: ``exact rounded otherwise (3 variants)``.
+    """
     if len(labels) > limit:
         schemes: dict[str, list[str]] = {}
         for label in labels:
             schemes.setdefault(label.partition(" (")[0], []).append(label)
         labels = [
-            of[0] if len(of) == 1 else f"{scheme} ({len(of)} variants)"
+            of[0] if len(of) == 1 else f"{scheme}{_otherwise(scheme, of)} ({len(of)} variants)"
             for scheme, of in schemes.items()
         ]
     return ", ".join(labels[:-1]) + (" and " if len(labels) > 1 else "") + labels[-1]
+
+
+def _otherwise(scheme: str, labels: Sequence[str]) -> str:
+    """`` rounded otherwise`` where the scheme itself is known, and only variants of it are among the labels."""
+    own = not scheme.startswith("ort_cpu") and scheme in variants() and scheme not in labels
+    return " rounded otherwise" if own else ""
 
 
 def answers(separation: Separation) -> tuple[tuple[str, str], ...]:
@@ -189,7 +206,8 @@ def c_command(found: Identification, case: str) -> str:
     """The command that writes the first arithmetic that explains it in C; "" where none does. ``case`` names it."""
     if not found.explaining:
         return ""
-    first = found.explaining[0]
+    # ONNX Runtime's own where it explains it; else a scheme itself before its variants.
+    first = min(found.explaining, key=lambda c: (c.scheme.name != "ort_cpu", "(" in c.label))
     words = ["python", "-m", "qlab", "c", case]
     if first.run.of == RAN:
         return shlex.join([*words, "--cpu", first.scheme.cpu])
@@ -200,13 +218,16 @@ def c_command(found: Identification, case: str) -> str:
 def identification_text(found: Identification, case: str = "CASE") -> str:
     """Everything for the terminal. ``case``: what the person called it."""
     lines = [headline(found)]
-    lines += filter(None, (swapped_sentence(found), returned_sentence(found)))
+    lines += filter(
+        None, (limits_sentence(found), swapped_sentence(found), returned_sentence(found))
+    )
     separation = found.separation
     sentence = separation_sentence(found)
     if sentence:
         lines.append(sentence + (" Run this one:" if separation is not None else ""))
     if separation is not None:
-        lines += [f"    {name} = {value}" for name, value in inputs(separation)]
+        # With the sign that a program reads.
+        lines += [f"    {name} = {value}".replace("−", "-") for name, value in inputs(separation)]
         lines += [f"  if {where(separation)} is"]
         lines += [f"    {value}: you are {who}" for value, who in answers(separation)]
     lines.append("")
@@ -215,20 +236,27 @@ def identification_text(found: Identification, case: str = "CASE") -> str:
         lines.append(f"      {names(group, 99)}")
     if len(found.groups) > SHOWN:
         lines.append(f"  and {len(found.groups) - SHOWN} other results, further away")
-    reasons: dict[str, list[Candidate]] = {}
-    for candidate in found.candidates:
-        if candidate.run.trace is None:
-            reasons.setdefault(candidate.run.message, []).append(candidate)
-    lines += [f"  not computed by {names(group)}: {why}" for why, group in reasons.items()]
+    lines += [
+        f"  not computed by {names(group)}: {why}" for why, group in without_result(found).items()
+    ]
     nodes = nodes_at_first(found)
     if nodes:
         best = found.best
         assert best is not None
         lines += ["", f"The first that {best.label} does not explain:", trace_text(nodes)]
     if found.explaining:
-        which = "In C" if len(found.explaining) == 1 else "The first of them in C"
+        which = "In C" if len(found.explaining) == 1 else "One of them in C"
         lines += ["", f"{which}: {c_command(found, case)}"]
     return "\n".join(lines)
+
+
+def without_result(found: Identification) -> dict[str, list[Candidate]]:
+    """Reason → those that do not compute the case for it."""
+    reasons: dict[str, list[Candidate]] = {}
+    for candidate in found.candidates:
+        if candidate.run.trace is None:
+            reasons.setdefault(candidate.run.message, []).append(candidate)
+    return reasons
 
 
 def _further(found: Identification) -> str:
@@ -255,59 +283,3 @@ def _values(value: Array) -> str:
     shown = [show(v) if is_float(value.dtype) else integer(v) for v in flat[:FEW]]
     text = ", ".join(shown)
     return text if flat.size <= FEW else f"{text} … ({flat.size:,}; in the case's file)"
-
-
-def verdict_html(found: Identification, *, example: bool) -> str:
-    """The answer as the pages show one. ``example``: the values are ONNX Runtime's, to begin with."""
-    status = "equal" if found.explaining else "differs"
-    mark = STATES[status]
-    word = "explained" if found.explaining else "not explained"
-    said = [swapped_sentence(found), returned_sentence(found), separation_sentence(found)]
-    if example:
-        said[1] = "These are the values that ONNX Runtime returned here; give yours instead."
-    said = [sentence for sentence in said if sentence]
-    listed = "".join(f"<li>{text(sentence)}</li>" for sentence in said)
-    head = f'<span class="q-word">{sign(mark.sign, "")} {word}</span> {text(headline(found))}'
-    return (
-        f'<section class="q-verdict q-{status}" aria-label="Answer"><p class="q-headline">{head}</p>'
-        f"{f'<ul>{listed}</ul>' if listed else ''}</section>"
-    )
-
-
-def separation_html(found: Identification) -> str:
-    """What to run, and who one is for each answer."""
-    separation = found.separation
-    assert separation is not None
-    given = "".join(
-        f'<tr><th scope="row">{text(name)}</th><td class="wrap">{text(value)}</td></tr>'
-        for name, value in inputs(separation)
-    )
-    at = where(separation)
-    told = "".join(
-        f'<tr><td class="wrap">{text(value)}</td><td>{text(who)}</td></tr>'
-        for value, who in answers(separation)
-    )
-    return (
-        f'<h2 class="q-h2">To tell them apart, run this one</h2><div class="q-scroll"><table class="q-trace"><tbody>{given}</tbody></table>'
-        f'<table class="q-trace"><thead><tr><th class="wrap">if {text(at)} is</th><th>you are</th></tr></thead>'
-        f"<tbody>{told}</tbody></table></div>"
-    )
-
-
-def groups_html(found: Identification) -> str:
-    """Every arithmetic: those with the same result in one row, the best first."""
-    rows = "".join(
-        f'<tr><td class="{"t-equal" if group[0].explains else "t-differs"}">{text(group_words(found, group))}</td>'
-        f"<td>{text(names(group, 40))}</td></tr>"
-        for group in found.groups
-    )
-    without = "".join(
-        f'<tr><td class="none">no result</td><td>{text(c.label)}: {text(c.run.message)}</td></tr>'
-        for c in found.candidates
-        if c.run.trace is None
-    )
-    return (
-        '<h2 class="q-h2">Every arithmetic <small>those with the same result in one row</small></h2>'
-        f'<div class="q-scroll" tabindex="0"><table class="q-trace"><thead><tr><th>explains</th><th>arithmetic</th>'
-        f"</tr></thead><tbody>{rows}{without}</tbody></table></div>"
-    )
