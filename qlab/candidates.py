@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -161,9 +162,15 @@ def _further(scheme: Scheme, of: str, given: Given, tensor: str) -> int:
     return int(differs(value, given.output).sum())
 
 
+def real_type(output: Array) -> type[np.floating[Any]]:
+    """The type in which reals are compared: float64 where the person's are, else float32, which holds the smaller."""
+    return np.float64 if output.dtype == np.float64 else np.float32
+
+
 def differs(one: Array, other: Array) -> Array:
-    """Elementwise: other codes, or other reals as float32; NaN is NaN."""
+    """Elementwise: other codes, or other reals as `real_type` of the second; NaN is NaN."""
     if is_float(one.dtype) or is_float(other.dtype):
-        one, other = one.astype(np.float32), other.astype(np.float32)
+        kind = real_type(other)
+        one, other = one.astype(kind), other.astype(kind)
         return np.asarray((one != other) & ~(np.isnan(one) & np.isnan(other)))
     return np.asarray(one.astype(np.int64) != other.astype(np.int64))

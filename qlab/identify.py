@@ -10,11 +10,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from qlab.arithmetic import shared
-from qlab.candidates import Candidate, Evidence, Given, different, differs, forms, judged, makes
+from qlab.candidates import (
+    Candidate,
+    Evidence,
+    Given,
+    different,
+    differs,
+    forms,
+    judged,
+    makes,
+    real_type,
+)
 from qlab.case import Case
 from qlab.engines.ort import run_ort
 from qlab.engines.results import EngineRun, RunStatus, SessionConfig
 from qlab.errors import CaseError, TraceError
+from qlab.graph import Graph
 from qlab.qtypes import Array, dtype_name, is_float
 from qlab.schemes import variants
 from qlab.separation import Arithmetic, Separation, separate, value_of
@@ -29,12 +40,18 @@ class Returned:
     """What ONNX Runtime returned for the case at ORT_ENABLE_ALL, beside the given output.
 
     Attributes:
-        run: its run. mismatches: elements that are not the given ones. first: the first of them, or None.
+        run: its run. mismatches: elements that are not the given ones, -1 where it returned nothing to compare.
+        first: the first of them, or None.
     """
 
     run: EngineRun
-    mismatches: int
-    first: Index | None
+    mismatches: int = -1
+    first: Index | None = None
+
+    @property
+    def lost(self) -> bool:
+        """True where the run may end otherwise another time."""
+        return self.run.status in (RunStatus.CRASHED, RunStatus.TIMED_OUT)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +64,7 @@ class Identification:
         separation: where several explain it and some further input tells them apart; else None.
         tried: further results in which those that explain it were compared.
         further: elements of the further outputs.
-        returned: what ONNX Runtime returned; None where it did not, or not this tensor.
+        returned: what ONNX Runtime returned.
         swapped: the first arithmetic that explains all of it with the last two axes swapped; None where something
             explains it as it is, or nothing does so.
     """
@@ -58,9 +75,9 @@ class Identification:
     candidates: tuple[Candidate, ...]
     separation: Separation | None
     tried: int
-    further: int = 0
-    returned: Returned | None = None
-    swapped: Candidate | None = None
+    further: int
+    returned: Returned
+    swapped: Candidate | None
 
     @property
     def explaining(self) -> tuple[Candidate, ...]:
@@ -75,7 +92,7 @@ class Identification:
             if candidate.run.trace is not None:
                 value = value_of(candidate.run.trace, self.tensor)
                 if is_float(value.dtype):
-                    value = value.astype(np.float32)
+                    value = value.astype(real_type(self.output))
                 found.setdefault((value.tobytes(), candidate.further), []).append(candidate)
         return tuple(tuple(group) for group in found.values())
 
@@ -134,24 +151,28 @@ def identify(
     given = [Given(e, forms(e.case, name)) for e in (Evidence(case, output), *further)]
     for evidence in (one.evidence for one in given):
         _check(evidence, name)
+        if _operators(evidence.case.graph) != _operators(case.graph):
+            raise CaseError(
+                f"a further output is of another graph ({', '.join(_operators(evidence.case.graph))}) than the case's "
+                f"({', '.join(_operators(case.graph))}): give cases of one graph"
+            )
     tell = progress or (lambda _: None)
     candidates = []
     with shared():
-        for label, scheme in different(case).items():
-            tell(label)
-            for of in given[0].graphs:
+        for of, graph in given[0].graphs.items():
+            for label, scheme in different(dataclasses.replace(case, graph=graph)).items():
                 shown = label if of == "given" else f"{label} of the fused form"
+                tell(shown)
                 candidates.append(judged(shown, scheme, of, given, name))
     tell("ONNX Runtime")
     run = _ran(given[0], name)
-    if not any(c.explains for c in candidates) and run is not None:
+    if not any(c.explains for c in candidates) and RAN in given[0].graphs:
         for one in given[1:]:
             _ran(one, name)
-        if RAN in given[0].graphs:
-            for label, scheme in variants().items():
-                if scheme.name == "ort_cpu":
-                    shown = f"{label} of the graph at ORT_ENABLE_ALL"
-                    candidates.append(judged(shown, scheme, RAN, given, name))
+        for label, scheme in variants().items():
+            if scheme.name == "ort_cpu":
+                shown = f"{label} of the graph at ORT_ENABLE_ALL"
+                candidates.append(judged(shown, scheme, RAN, given, name))
     # Stable: the simplest first.
     candidates.sort(key=lambda c: (c.mismatches < 0, c.mismatches + c.further, c.distance))
     explaining = [c for c in candidates if c.explains]
@@ -173,6 +194,10 @@ def identify(
     )
 
 
+def _operators(graph: Graph) -> list[str]:
+    return [node.qualified_name for node in graph.nodes]
+
+
 def _check(evidence: Evidence, name: str) -> None:
     """Raises CaseError where the output is not of the tensor's dtype and shape."""
     _, dtype, shape = asked_for(evidence.case, name)
@@ -185,24 +210,20 @@ def _check(evidence: Evidence, name: str) -> None:
         )
 
 
-def _ran(given: Given, name: str) -> EngineRun | None:
-    """The case's run at ORT_ENABLE_ALL, if it is one; its graph is added as ``ran`` where it is another one."""
+def _ran(given: Given, name: str) -> EngineRun:
+    """The case's run at ORT_ENABLE_ALL; its graph is added as ``ran`` where it is another one."""
     run = run_ort(given.case, SessionConfig("ORT_ENABLE_ALL"))
-    if run.status is not RunStatus.OK:
-        return None
-    graph = run.graph
-    if graph is not None and makes(graph, name):
-        operators = [node.qualified_name for node in graph.nodes]
-        if operators != [node.qualified_name for node in given.case.graph.nodes]:
-            given.graphs[RAN] = graph
+    graph = run.graph if run.status is RunStatus.OK else None
+    other = graph is not None and _operators(graph) != _operators(given.case.graph)
+    if graph is not None and other and makes(graph, name):
+        given.graphs[RAN] = graph
     return run
 
 
-def _returned(run: EngineRun | None, name: str, output: Array) -> Returned | None:
-    """What ONNX Runtime returned beside the output, where it returned that tensor."""
-    value = None if run is None else run.outputs.get(name)
-    if run is None or value is None or value.shape != output.shape:
-        return None
+def _returned(run: EngineRun, name: str, output: Array) -> Returned:
+    value = run.outputs.get(name)
+    if value is None or value.shape != output.shape or not run.repeatable:
+        return Returned(run)
     wrong = np.argwhere(differs(value, output))
     return Returned(run, len(wrong), tuple(int(i) for i in wrong[0]) if len(wrong) else None)
 

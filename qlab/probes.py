@@ -157,9 +157,14 @@ def _some(case: Case, name: str, rng: np.random.Generator) -> Array:
             return _every(value.dtype)
         middle = (low + high + 1) // 2
         near = [low, low + 1, high - 1, high, *range(middle - 8, middle + 9)]
-        drawn = rng.integers(low, high, ALL - len(near), endpoint=True)
-        return np.concatenate([near, drawn]).astype(value.dtype)
+        drawn = _integers(rng, low, high, (ALL - len(near),))
+        return np.asarray([*near, *drawn.tolist()], drawn.dtype).astype(value.dtype)
     return _reals(case, dtype_name(value.dtype), rng, 40 * ALL if len(case.inputs) == 1 else ALL)
+
+
+def _integers(rng: np.random.Generator, low: int, high: int, shape: tuple[int, ...]) -> Array:
+    """Any of the range; uint64 where it goes beyond int64."""
+    return rng.integers(low, high, shape, np.uint64 if high >= 2**63 else np.int64, endpoint=True)
 
 
 def _reals(case: Case, dtype: str, rng: np.random.Generator, size: int) -> Array:
@@ -184,9 +189,13 @@ def _random(case: Case, name: str, rng: np.random.Generator, number: int) -> Arr
     if not is_integer(value.dtype):
         return _reals(case, dtype_name(value.dtype), rng, value.size).reshape(value.shape)
     low, high = bounds(value.dtype)
-    drawn = rng.integers(low, high, value.shape, endpoint=True)
+    drawn = _integers(rng, low, high, value.shape)
     if number % 3 == 1:
-        drawn = rng.choice([low, high], value.shape)
+        drawn = np.where(rng.random(value.shape) < 0.5, low, high).astype(drawn.dtype)
     if number % 3 == 2:
-        drawn = np.clip(int(resting(case, name)) + rng.integers(-3, 4, value.shape), low, high)
+        drawn = np.clip(
+            min(int(resting(case, name)), 2**62) + rng.integers(-3, 4, value.shape),
+            low,
+            min(high, 2**63 - 1),
+        )
     return drawn.astype(value.dtype)

@@ -8,8 +8,11 @@ import pytest
 from qlab.arithmetic import to_float
 from qlab.builder import build
 from qlab.candidates import Evidence
+from qlab.case import Case
 from qlab.errors import CaseError
+from qlab.forms import to_qoperator
 from qlab.gallery import gallery_case
+from qlab.graph import Graph, Node
 from qlab.identify import asked_for, identify
 from qlab.probes import all_codes
 from qlab.schemes import variants
@@ -200,3 +203,39 @@ def test_the_graph_that_runs_by_default_is_tried():
     case = gallery_case("qdq-conv-int8-rewritten")
     found = identify(case, np.array([-0.24, 0.12], np.float32).reshape(asked_for(case)[2]))
     assert [c.label for c in found.explaining] == ["ort_cpu (avx2) of the graph at ORT_ENABLE_ALL"]
+
+
+def test_the_fused_form_is_tried_with_every_arithmetic():
+    """Two that take the same steps in the group may differ in the operator that takes its place."""
+    case = all_codes(build("QLinearAdd", form="QDQ", dtype="uint8"))
+    mine = of(to_qoperator(case), variants()["tflite (single rounding)"])
+    found = identify(case, mine)
+    assert "tflite (single rounding) of the fused form" in labels(found.explaining)
+
+
+def test_doubles_are_compared_as_doubles():
+    graph = Graph((Node("Identity", ("x",), ("y",)),), {}, ("x",), ("y",), {"": 13})
+    case = Case(graph, {"x": np.array([0.1, 0.2])})
+    found = identify(case, np.array([0.1000000001, 0.2]))
+    assert not found.explaining
+    assert found.returned.mismatches == 1
+    assert identify(case, np.array([0.1, 0.2])).explaining
+
+
+def test_codes_beyond_int64():
+    graph = Graph((Node("Identity", ("x",), ("y",)),), {}, ("x",), ("y",), {"": 13})
+    value = np.array([2**64 - 1, 2**63], np.uint64)
+    assert identify(Case(graph, {"x": value}), value).explaining
+
+
+def test_what_onnx_runtime_rejects_is_said():
+    case = gallery_case("qlinearmatmul-per-row-refused")
+    found = identify(case, np.zeros(asked_for(case)[2], np.uint8))
+    assert "fails on this case: [ONNXRuntimeError]" in returned_sentence(found)
+
+
+def test_a_further_output_of_another_graph_is_one_line():
+    group = build("QLinearAdd", form="QDQ", dtype="int8")
+    other = Evidence(group, np.zeros(asked_for(group, "C")[2], np.int8))
+    with pytest.raises(CaseError, match="a further output is of another graph"):
+        identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8), further=[other])

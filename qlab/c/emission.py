@@ -96,7 +96,7 @@ class File:
         """Define a constant array of rational numbers, those of a tensor; its name."""
         numerators, self.rationals[tensor] = wholes.common(wholes.fractions(tensor, values))
         self.need(self.rationals[tensor])
-        name = self.names.new(tensor)
+        name = self.names.new(f"t_{tensor}")  # a stranger's name may be a macro's
         self.count(values)
         self.big.append((name, tuple(numerators)))
         self.whole_arrays.add(name)

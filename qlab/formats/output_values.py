@@ -5,6 +5,7 @@ Nothing is guessed: as many values as the tensor has, each a code of its type, o
 
 import io
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,16 +20,17 @@ LONGEST, LINES = (
     100,
     1_000,
 )  # characters of a value with what stands around it; so many values' worth of comments
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
 _NOTATION = re.compile(  # what languages write around a number: casts, macros, constructors, a dtype at the end
     r"\(\s*(?:u?int\d+_t|u?int\d+|(?:un)?signed char|char|short|int|long|float|double|half|_Float16)\s*\)"
     r"|\bU?INT\d+_C(?=\s*\()|\b(?:(?:np|numpy|torch|tf|jnp)\.)?(?:u?int\d+|float\d+|array|asarray|tensor)(?=\s*\()"
-    r"|,\s*dtype\s*=\s*[\w.\"']+"
+    r"|,\s*(?:dtype|device)\s*=\s*[\w.:\"']+|\)\s*\.(?:astype|view|reshape)\([^()]*\)"
 )
 _BETWEEN = re.compile(r"[\s,;|{}\[\]()]+")
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(\d+))[uUlL]*")
 _REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFlL]?")
 _NO_NUMBER = {"nan", "inf", "infinity", "nanf"}
+_BOOLS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
 _SHOWN = 40  # characters of what is not understood
 
 
@@ -85,7 +87,7 @@ def values_from_text(text: str, dtype: str, shape: Index) -> Array:
         )
     plain = _without_header(_NOTATION.sub(" ", _COMMENT.sub(" ", text)))
     words = [w for w in _BETWEEN.split(_initializer(plain)) if w]
-    if not words:
+    if not words and size:
         raise CaseError(f"no values are given; the tensor has {_counted(size, shape)}")
     read = _code if is_integer(dtype) else _real
     values = [
@@ -120,23 +122,23 @@ def _initializer(text: str) -> str:
 
 
 def _code(word: str, dtype: str, place: int) -> int:
+    if len(word) > LONGEST:  # before it is matched, which takes the square of its length
+        raise CaseError(f"value {place} has {len(word):,} characters")
     low, high = bounds(dtype)
     match = _INTEGER.fullmatch(word)
     if match is None:
-        if not _REAL.fullmatch(word) or float(word.rstrip("fFlL")) % 1:
+        if not _REAL.fullmatch(word) or not _whole(word):
             raise CaseError(f"value {place} is {word[:_SHOWN]!r}, which is no integer")
-        value = int(float(word.rstrip("fFlL")))
+        value = int(Decimal(word.rstrip("fFlL")))
     else:
         sign, hexadecimal, decimal = match.groups()
-        if len(hexadecimal or decimal) > _SHOWN:
-            raise CaseError(f"value {place} has {len(hexadecimal or decimal)} digits")
         if decimal and len(decimal) > 1 and decimal.startswith("0") and decimal.strip("0"):
             raise CaseError(
                 f"value {place} is {word[:_SHOWN]!r}, which is octal in C; write it as a decimal number"
             )
         value = int(hexadecimal, 16) if hexadecimal else int(decimal)
         width = (high - low + 1).bit_length() - 1
-        for bits in (width, 16, 32, 64) if hexadecimal and not sign and low < 0 else ():
+        for bits in (width, 8, 16, 32, 64) if hexadecimal and not sign and low < 0 else ():
             if 2**bits + low <= value < 2**bits:  # printed as it is, or after it was widened
                 value -= 2**bits
         value = -value if sign == "-" else value
@@ -151,7 +153,20 @@ def _code(word: str, dtype: str, place: int) -> int:
     return value
 
 
+def _whole(word: str) -> bool:
+    number = Decimal(word.rstrip("fFlL"))
+    return abs(number.adjusted()) < LONGEST and number == number.to_integral_value()
+
+
 def _real(word: str, dtype: str, place: int) -> float:
+    if len(word) > LONGEST:
+        raise CaseError(f"value {place} has {len(word):,} characters")
+    if dtype == "bool":
+        if word.lower() not in _BOOLS:
+            raise CaseError(
+                f"value {place} is {word[:_SHOWN]!r}; bool has 0 and 1, or true and false"
+            )
+        return _BOOLS[word.lower()]
     bare = word.lower().lstrip("+-")
     hexadecimal = bare.startswith("0x")
     if bare not in _NO_NUMBER and not hexadecimal and not _REAL.fullmatch(word):
@@ -211,6 +226,15 @@ def _fit(values: Array, dtype: str, shape: Index) -> Array:
         lost = np.flatnonzero(np.isfinite(values) & ~np.isfinite(fitting.astype(np.float64)))
         if lost.size:
             raise CaseError(f"value {lost[0] + 1} is {values[lost[0]]:g}, too large for {dtype}")
+        if dtype.startswith("float8"):
+            near = fitting.astype(np.float64)
+            off = np.flatnonzero(
+                np.abs(near - values) > 0.01 * np.abs(values)
+            )  # more than printing rounds
+            if off.size:
+                raise CaseError(
+                    f"value {off[0] + 1} is {values[off[0]]:g}, which {dtype} does not have; {near[off[0]]:g} is next to it"
+                )
     return fitting.reshape(shape)
 
 

@@ -164,6 +164,8 @@ def _found(case: Case, tensor: str, output: Array, further: list[Evidence]) -> I
 
         made[key] = identify(case, output, tensor=tensor, further=tuple(further), progress=tell)
         line.empty()
+        if made[key].returned.lost:
+            return made.pop(key)  # another time it may end well
         while len(made) > 32:  # the oldest first
             del made[next(iter(made))]
     return made[key]

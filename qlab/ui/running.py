@@ -11,13 +11,14 @@ import streamlit as st
 from qlab import history, recorded
 from qlab.arithmetic import shared
 from qlab.c import Written, written
+from qlab.candidates import different
 from qlab.case import Case
 from qlab.errors import TraceError
 from qlab.export.archive import Export, export
 from qlab.probes import thinned
 from qlab.qtypes import dtype_name
 from qlab.report import Report
-from qlab.schemes import variant, variants
+from qlab.schemes import variant
 from qlab.session import run
 from qlab.trace import trace
 from qlab.ui.matrix_job import JOB, MatrixJob
@@ -80,10 +81,10 @@ def in_c(key: str, label: str, _case: Case) -> Written:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def computing(key: str, _case: Case) -> tuple[str, ...]:
-    """Labels of the schemes that compute a case. ``key`` names it."""
+    """Labels of the schemes that compute a case, one of each that compute it alike. ``key`` names it."""
     small, found = thinned(_case), []
     with shared():
-        for label, scheme in variants().items():
+        for label, scheme in different(_case).items():
             with contextlib.suppress(TraceError):
                 trace(small.graph, small.inputs, scheme)
                 found.append(label)

@@ -62,6 +62,8 @@ def add_to(verbs: Any) -> None:
 
 
 def _identify(options: argparse.Namespace) -> int:
+    if [options.output, *(file for _, file in options.also)].count("-") > 1:
+        raise CaseError("standard input can be read once: give the other output as a file")
     from qlab.__main__ import say
     from qlab.candidates import Evidence
     from qlab.formats.case_json import case_to_json
@@ -168,10 +170,9 @@ def _document(found: "Identification") -> dict[str, Any]:
             }
             for c in found.candidates
         ],
-        "onnxruntime": None
-        if returned is None
-        else {
+        "onnxruntime": {
             "version": returned.run.version,
+            "status": returned.run.status,
             "mismatches": returned.mismatches,
             "first": returned.first,
         },

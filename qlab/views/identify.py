@@ -8,6 +8,7 @@ import numpy as np
 from qlab.candidates import Candidate
 from qlab.case import Case
 from qlab.element import ElementNode, way
+from qlab.engines.results import RunStatus
 from qlab.identify import RAN, Identification
 from qlab.notation import integer, show
 from qlab.probes import elementwise
@@ -19,6 +20,12 @@ from qlab.views.markup import index_text
 from qlab.views.terminal import trace_text
 
 SHOWN = 6  # groups listed on the terminal
+ENDED = {
+    RunStatus.REJECTED: "rejects this case",
+    RunStatus.FAILED: "fails on this case",
+    RunStatus.CRASHED: "crashed on this case",
+    RunStatus.TIMED_OUT: "did not end in time on this case",
+}
 FEW = 8  # values of an input that are written out
 
 
@@ -61,11 +68,17 @@ def limits_sentence(found: Identification) -> str:
 
 
 def returned_sentence(found: Identification) -> str:
-    """Where ONNX Runtime's own output is another one, with the inputs there; "" where it has no such output."""
+    """Where ONNX Runtime's own output is another one, with the inputs there; "" where that tensor is no output."""
     returned = found.returned
-    if returned is None:
+    run = returned.run
+    engine = f"ONNX Runtime {run.version}"
+    if run.status is not RunStatus.OK:
+        message = run.message.splitlines()[0] if run.message else ""
+        return f"{engine} {ENDED[run.status]}{f': {message}' if message else ''}"
+    if not run.repeatable:
+        return f"{engine} gave two outputs in two runs of this case."
+    if returned.mismatches < 0:
         return ""
-    engine = f"ONNX Runtime {returned.run.version}"
     if returned.first is None:
         return f"{engine} returned the same here."
     value = returned.run.outputs[found.tensor][returned.first]

@@ -1,6 +1,7 @@
 """What a person pastes: C arrays, tables, hexadecimal, .npy; and each wrong value gets one line."""
 
 import io
+import time
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def test_what_people_paste(text, expected):
 def test_reals():
     found = values_from_text("{1.5f, -2e-3F, nan, -INFINITY}", "float32", (4,))
     np.testing.assert_array_equal(found, np.array([1.5, -2e-3, np.nan, -np.inf], np.float32))
+    assert values_from_text("2.5 -3 72 .5", "float8_e4m3fn", (4,)).tolist() == [2.5, -3, 72, 0.5]
     assert values_from_text("0x1.8p3, -0x1p-1", "float32", (2,)).tolist() == [12, -0.5]
 
 
@@ -61,7 +63,15 @@ def test_reals():
         ("1 2 x 4", "int8", "value 3 is 'x', which is no integer"),
         ("1 2 0x100 4", "int8", "value 3 is 256; int8 has -128 to 127"),
         ("1 2 inf 4", "int8", "value 3 is 'inf', which is no integer"),
-        (f"1 2 {'9' * 5000} 4", "int8", "value 3 has 5000 digits"),
+        (f"1 2 {'9' * 5000} 4", "int8", "value 3 has 5,000 characters"),
+        (f"1 2 {'1' * 50_000}x 4", "float32", "value 3 has 50,001 characters"),
+        ("1 2 1e999999999 4", "int8", "value 3 is '1e999999999', which is no integer"),
+        (
+            "1 2 2.4 4",
+            "float8_e4m3fn",
+            "value 3 is 2.4, which float8_e4m3fn does not have; 2.5 is next to it",
+        ),
+        ("1 0 2 1", "bool", "value 3 is '2'; bool has 0 and 1, or true and false"),
         ("1 2 1.2.3 4", "float32", "value 3 is '1.2.3', which is no number"),
         ("int a[] = {1}; int b[] = {2};", "int8", "2 arrays are given; give the one"),
     ],
@@ -146,3 +156,28 @@ def test_a_text_far_too_long_is_refused_before_it_is_read():
 def test_what_is_no_file_is_not_read():
     with pytest.raises(CaseError, match="no regular file"):
         values_from_file("/dev/zero", "int8", (1,))
+
+
+def test_what_each_type_reads():
+    assert values_from_text("true, 0", "bool", (2,)).tolist() == [True, False]
+    assert values_from_text("9007199254740993.0", "int64", (1,)).tolist() == [9007199254740993]
+    assert values_from_text("0xFD 0xD", "int4", (2,)).tolist() == [-3, -3]
+    assert values_from_text("{}", "int8", (0, 3)).shape == (0, 3)
+    pasted = "torch.tensor([1, 2], device='cuda:0', dtype=torch.int8)"
+    assert values_from_text(pasted, "int8", (2,)).tolist() == [1, 2]
+    assert values_from_text("np.array([1, 2]).astype(np.int8)", "int8", (2,)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["1" + "\n" * 24_000, "(" * 24_000, ", " * 24_000])
+def test_hostile_text_takes_no_time(text):
+    """A regular expression that takes the square of a length would hold every session of the server."""
+    begun = time.perf_counter()
+    with pytest.raises(CaseError):
+        values_from_text(text, "int8", (65536,))
+    assert time.perf_counter() - begun < 0.5
+
+
+def test_the_bits_of_a_signed_type_are_named(tmp_path):
+    np.save(tmp_path / "y.npy", np.array([168], np.uint8))
+    with pytest.raises(CaseError, match=r"where these are its bits, save array.view\('int8'\)"):
+        values_from_file(tmp_path / "y.npy", "int8", (1,))

@@ -88,6 +88,7 @@ def test_what_was_told_apart_is_given_back(capsys, given, tmp_path):
     ("arguments", "words"),
     [
         (["--output", "/no/such/file"], "cannot be read"),
+        (["--output", "-", "--also", "qlinearadd-off-by-one", "-"], "standard input can be read once"),
         (["--output", "FILE"], "2 values are given; the tensor has 1"),
         (["--output", "FILE", "--tensor", "Z"], "'Z' is made by no node; made are C"),
         (["--output", "FILE", "--all-codes"], "2 values are given; the tensor has 65,536 (256 × 256)"),
