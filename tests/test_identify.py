@@ -17,6 +17,7 @@ from qlab.identify import asked_for, identify
 from qlab.probes import all_codes
 from qlab.schemes import variants
 from qlab.schemes.ort_cpu import OrtCpu
+from qlab.schemes.rounding import round_half_away
 from qlab.trace import trace
 from qlab.views.identify import (
     headline,
@@ -82,6 +83,20 @@ def test_the_input_that_tells_apart_does():
         for name in names:
             result = of(separation.case, variants()[name])
             assert tuple(result[i] for i in separation.indexes) == values
+
+
+def test_a_reciprocal_of_the_scale_is_told_from_a_division():
+    case = all_codes(OFF_BY_ONE)
+    value = {n: case.tensor(n).astype(np.float32) for n in (*case.inputs, *case.graph.constants)}
+    real = value["A_scale"] * (value["A"] - value["A_zero_point"])
+    real = real + value["B_scale"] * (value["B"] - value["B_zero_point"])
+    scaled = real * (np.float32(1) / value["C_scale"])
+    rounded = round_half_away(scaled) + value["C_zero_point"]
+    found = identify(case, np.clip(rounded, -128, 127).astype(np.int8))
+    label = "float32 (half away from zero, zero point after rounding, times 1 / scale)"
+    assert label in labels(found.explaining)
+    (names,) = (names for _, names in found.separation.answers if label in names)
+    assert label.replace(", times 1 / scale", "") not in names
 
 
 def test_further_outputs_lead_to_one_arithmetic():

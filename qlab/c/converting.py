@@ -54,7 +54,7 @@ def _scaled(e: Emission, p: Primitive, codes: str) -> tuple[list[str], tuple[Ope
     lines = [
         line("int32_t", "centered", "X - X_zero_point"),
         line(real, "real", f"({real})centered * X_scale", "centered * X_scale"),
-        line(real, "scaled", f"real / {divisor}", p.step("scaled").formula),
+        line(real, "scaled", f"real {e.over(divisor)}", p.step("scaled").formula),
     ]
     code = Operand(e.kind(e.tensor(codes)), "X", "", ())
     own = (Operand(real, "X_scale", "", ()), Operand("int32_t", "X_zero_point", "", ()))

@@ -35,7 +35,7 @@ def specification(
     ]
     more, integer = code_lines(e, zero_point, zero_point, before=False)
     body = [
-        line(real, "scaled", f"({real}){source} / {scale}", f"{source} / {scale}"),
+        line(real, "scaled", f"({real}){source} {e.over(scale)}", f"{source} {e.over(scale)}"),
         *more,
         saturated(e, integer, "uint8"),
     ]

@@ -175,6 +175,11 @@ class Emission:
     scalars: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
     formats: bool = False
 
+    def over(self, scale: str) -> str:
+        """``/ y_scale``, or ``* (1 / y_scale)`` where the scheme takes the reciprocal."""
+        reciprocal = getattr(self.file.scheme, "reciprocal", False)
+        return f"* (1 / {scale})" if reciprocal else f"/ {scale}"
+
     def primitive(self, name: str) -> Primitive:
         """The node's call of a primitive. Raises ExportError where there is none."""
         for found in self.primitives:

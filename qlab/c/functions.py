@@ -79,7 +79,7 @@ def _leaky_relu_of_code(e: Emission, p: Primitive) -> tuple[tuple[Operand, ...],
     lines = [
         line(real, "real", f"{scale} * ({real})(X - {zero})", p.step("real").formula),
         line(real, "value", _leaky_relu(e, p, "real"), p.step("value").formula),
-        line(real, "scaled", f"value / {divisor}", p.step("scaled").formula),
+        line(real, "scaled", f"value {e.over(divisor)}", p.step("scaled").formula),
     ]
     return (e.data("X"), *scales, *zeros, *divisors), lines
 

@@ -92,7 +92,7 @@ def specification_quantized(e: Emission, p: Primitive) -> str:
     value = f"return {scale} * ({real})(X - {zero}); /* {text.plain(p.step('real').formula)} */"
     function = e.function("real_of", real, (x,), [value]).name
     divisor, _ = e.parameter(target.scale_name, target.scale, real)
-    scaled = line(real, "scaled", f"probability / {divisor}", p.step("scaled").formula)
+    scaled = line(real, "scaled", f"probability {e.over(divisor)}", p.step("scaled").formula)
     given = Operand(real, "probability", "", ())
     quantize = specification.to_codes(e, p, "quantize", (given,), [scaled]).name
     at, first = (f"{function}({entry('x', rows, k)})" for k in ("k", "0"))

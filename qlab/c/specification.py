@@ -16,7 +16,7 @@ def quantize(e: Emission, p: Primitive) -> Function:
     real, target = e.file.real, p["target"]
     scale, scales = e.parameter(target.scale_name, target.scale, real)
     x, value = formats.read(e, "x")
-    lines = [line(real, "scaled", f"({real}){value} / {scale}", p.step("scaled").formula)]
+    lines = [line(real, "scaled", f"({real}){value} {e.over(scale)}", p.step("scaled").formula)]
     operands = (x, *scales)
     if is_float8(target.dtype):
         return formats.float8(e, p, operands, lines)
@@ -55,7 +55,7 @@ def add(e: Emission, p: Primitive) -> Function:
         )
     scale, scales = e.parameter(target.scale_name, target.scale, real)
     operands += scales
-    total = f"({a.name}_real + {b.name}_real) / {scale}"
+    total = f"({a.name}_real + {b.name}_real) {e.over(scale)}"
     lines.append(line(real, "scaled", total, p.step("scaled").formula))
     return sum_to_codes(e, p, "add", operands, lines)
 
@@ -105,7 +105,7 @@ def mean(e: Emission, p: Primitive) -> Function:
     y_scale, y_scales = e.parameter(target.scale_name, target.scale, real)
     lines = [
         line(real, "mean", f"({real})sum * {x_scale} / ({real})count"),
-        line(real, "scaled", f"mean / {y_scale}", p.step("scaled").formula),
+        line(real, "scaled", f"mean {e.over(y_scale)}", p.step("scaled").formula),
     ]
     return to_codes(e, p, "quantized_mean", (SUM, COUNT, *x_scales, *y_scales), lines)
 
@@ -128,7 +128,7 @@ def scale_product(
     if target is not None:
         scale, read = e.parameter(target.scale_name, target.scale, e.file.real)
         operands += read
-        product += f" / {scale}"
+        product += f" {e.over(scale)}"
     return product, operands
 
 

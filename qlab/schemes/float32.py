@@ -6,4 +6,4 @@ from qlab.schemes.specification import Specification, variants_of
 SCHEME = Specification(
     FLOAT32, "ONNX operator specification, opset 23; com.microsoft schemas of onnxruntime 1.32.0"
 )
-VARIANTS = variants_of(SCHEME)
+VARIANTS = variants_of(SCHEME, reciprocals=(False, True))

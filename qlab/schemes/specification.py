@@ -6,6 +6,7 @@ there it is added before. Both can be set otherwise, to compare with an arithmet
 """
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from qlab.interpolation import Resampling, resize
 from qlab.lowering import Rows
 from qlab.ops import Steps
 from qlab.qtypes import Array, bounds, is_float8, is_integer, saturate
-from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target
+from qlab.schemes import Affine, BlockedWeights, Contraction, Pool, Quantized, Target, means
 from qlab.schemes.normalization import softmax_steps
 from qlab.schemes.rounding import ROUNDINGS, round_real
 from qlab.schemes.sums import real_taps, sum_of_products
@@ -45,7 +46,7 @@ class Specification:
 
     Attributes:
         rounding: a key of ``ROUNDINGS``. zero_point: added before or after rounding; "" is where the
-            operator has it.
+            operator has it. reciprocal: a result is multiplied by 1 / y_scale, rounded, instead of divided by y_scale.
     """
 
     arithmetic: Arithmetic
@@ -53,6 +54,7 @@ class Specification:
     cpu: str = ""
     rounding: str = "half_to_even"
     zero_point: str = ""
+    reciprocal: bool = False
 
     def __post_init__(self) -> None:
         """Raises TraceError for one that there is not."""
@@ -71,10 +73,10 @@ class Specification:
 
     def quantize(self, x: Array, target: Target) -> Steps:
         """Saturate(round(x / scale) + zero_point); of a float8 type x / scale, rounded to it."""
-        scaled = self.arithmetic.divide(self.real(x), self.real(target.scale))
+        scaled, formula = self.over_scale(self.real(x), "x", target)
         if not is_float8(target.dtype):
-            return (yield from self._to_codes(scaled, f"x / {target.scale_name}", target, "after"))
-        yield Step("scaled", f"x / {target.scale_name}", scaled, decides=True, format=target.dtype)
+            return (yield from self.to_codes(scaled, formula, target, "after"))
+        yield Step("scaled", formula, scaled, decides=True, format=target.dtype)
         value = to_float8(scaled, target.dtype, saturate=target.saturate)
         ends = "saturate to" if target.saturate else "beyond the largest no number,"
         formula = f"round half to even, {ends} {target.dtype}"
@@ -127,10 +129,10 @@ class Specification:
     ) -> Steps:
         """Saturate(round(accumulator · scales / y_scale) + y_zero_point)."""
         product, name = self._scale_product(scales)
-        multiplier = self.arithmetic.divide(product, self.real(target.scale))
-        yield Step("multiplier", f"{name} / {target.scale_name}", multiplier)
+        multiplier, formula = self.over_scale(product, name, target)
+        yield Step("multiplier", formula, multiplier)
         scaled = mul(self.real(accumulator), multiplier)
-        return (yield from self._to_codes(scaled, "accumulator · multiplier", target, "after"))
+        return (yield from self.to_codes(scaled, "accumulator · multiplier", target, "after"))
 
     def rescale(
         self, accumulator: Array, scales: tuple[tuple[str, Array], ...], tensor: str
@@ -168,9 +170,9 @@ class Specification:
             yield Step(
                 f"{q.name}_real", f"{q.scale_name} · ({q.name} - {q.zero_point_name})", reals[-1]
             )
-        scaled = self.arithmetic.divide(add(*reals), self.real(target.scale))
-        formula = f"({a.name}_real + {b.name}_real) / {target.scale_name}"
-        return (yield from self._to_codes(scaled, formula, target, "before"))
+        sum_of = f"({a.name}_real + {b.name}_real)"
+        scaled, formula = self.over_scale(add(*reals), sum_of, target)
+        return (yield from self.to_codes(scaled, formula, target, "before"))
 
     def multiply(self, a: Quantized, b: Quantized, target: Target) -> Steps:
         """(A - A_zero_point)·(B - B_zero_point)·(A_scale·B_scale / C_scale) + C_zero_point."""
@@ -178,10 +180,10 @@ class Specification:
         formula = f"({a.name} - {a.zero_point_name}) · ({b.name} - {b.zero_point_name})"
         yield Step("product", formula, product)
         scales, name = self._scale_product(((a.scale_name, a.scale), (b.scale_name, b.scale)))
-        multiplier = self.arithmetic.divide(scales, self.real(target.scale))
-        yield Step("multiplier", f"{name} / {target.scale_name}", multiplier)
+        multiplier, formula = self.over_scale(scales, name, target)
+        yield Step("multiplier", formula, multiplier)
         scaled = mul(self.real(product), multiplier)
-        return (yield from self._to_codes(scaled, "product · multiplier", target, "before"))
+        return (yield from self.to_codes(scaled, "product · multiplier", target, "before"))
 
     def convert(self, q: Quantized, target: Target) -> Steps:
         """Saturate(round((q - zero_point) · scale / y_scale) + y_zero_point)."""
@@ -189,8 +191,8 @@ class Specification:
         yield Step("centered", f"{q.name} - {q.zero_point_name}", centered)
         real = mul(self.real(centered), self.real(q.scale))
         yield Step("real", f"centered · {q.scale_name}", real)
-        scaled = self.arithmetic.divide(real, self.real(target.scale))
-        return (yield from self._to_codes(scaled, f"real / {target.scale_name}", target, "after"))
+        scaled, formula = self.over_scale(real, "real", target)
+        return (yield from self.to_codes(scaled, formula, target, "after"))
 
     def cast(self, x: Array, tensor: str, dtype: str) -> Steps:
         """The same number; what is an output is rounded to its type."""
@@ -236,27 +238,11 @@ class Specification:
 
     def average_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """Σ X over the window / how many they are."""
-        windows = pool.windows(x, self.real(np.zeros((), np.int64)))
-        total = pool.arrange(self._sum(windows))
-        yield Step("sum", "Σ X", total)
-        count = pool.arrange(pool.count)
-        yield Step("count", _count_formula(pool), count)
-        value = self.arithmetic.divide(total, self.real(count))
-        yield Step("output", "sum / count", value, tensor=tensor, dtype=dtype)
-        return value
+        return (yield from means.average_pool(self, x, pool, tensor, dtype))
 
     def quantized_average_pool(self, x: Quantized, pool: Pool, target: Target) -> Steps:
         """Saturate(round(x_scale · Σ (x - x_zero_point) / count / y_scale) + y_zero_point)."""
-        windows = pool.windows(x.codes - x.zero_point, np.zeros((), np.int64))
-        total = pool.arrange(windows.sum(-1))
-        yield Step("accumulator", f"Σ ({x.name} - {x.zero_point_name})", total)
-        count = pool.arrange(pool.count)
-        yield Step("count", _count_formula(pool), count)
-        real = mul(self.real(total), self.real(x.scale))
-        mean = self.arithmetic.divide(real, self.real(count))
-        yield Step("mean", f"accumulator · {x.scale_name} / count", mean)
-        scaled = self.arithmetic.divide(mean, self.real(target.scale))
-        return (yield from self._to_codes(scaled, f"mean / {target.scale_name}", target, "after"))
+        return (yield from means.quantized_average_pool(self, x, pool, target))
 
     def max_pool(self, x: Array, pool: Pool, tensor: str, dtype: str) -> Steps:
         """The largest element of X in the window; NaN where there is one."""
@@ -273,16 +259,6 @@ class Specification:
         note = "a window without an element of X has the lowest number" if empty else ""
         yield Step("output", "max X", value, tensor=tensor, dtype=dtype, note=note)
         return value
-
-    def _sum(self, windows: Array) -> Array:
-        """Along the last axis, one after the other."""
-        if windows.dtype == object:
-            ones = self.real(np.ones((windows.shape[-1], 1), np.int64))
-            return contract_exact(windows, ones)[..., 0]
-        total = windows[..., 0]
-        for k in range(1, windows.shape[-1]):
-            total = add(total, windows[..., k])
-        return total
 
     def multiply_blocks(
         self,
@@ -317,9 +293,8 @@ class Specification:
         real = yield from self._dequantized(q)
         value = apply(function.exact, real, function.double)
         yield Step("value", function.of("real"), value)
-        scaled = self.arithmetic.divide(value, self.real(target.scale))
-        formula = f"value / {target.scale_name}"
-        return (yield from self._to_codes(scaled, formula, target, "after"))
+        scaled, formula = self.over_scale(value, "value", target)
+        return (yield from self.to_codes(scaled, formula, target, "after"))
 
     def softmax(self, x: Array, rows: Rows, tensor: str, dtype: str) -> Steps:
         """exp(x - maximum) / Σ exp(x - maximum)."""
@@ -329,9 +304,8 @@ class Specification:
         """DequantizeLinear, Softmax, QuantizeLinear."""
         real = yield from self._dequantized(q)
         value = yield from softmax_steps(self.arithmetic, real, rows)
-        scaled = self.arithmetic.divide(value, self.real(target.scale))
-        formula = f"probability / {target.scale_name}"
-        return (yield from self._to_codes(scaled, formula, target, "after"))
+        scaled, formula = self.over_scale(value, "probability", target)
+        return (yield from self.to_codes(scaled, formula, target, "after"))
 
     def _dequantized(self, q: Quantized) -> Steps:
         """What the codes stand for, as an intermediate."""
@@ -345,13 +319,21 @@ class Specification:
             product = mul(product, self.real(scale))
         return product, " · ".join(name for name, _ in scales)
 
+    def over_scale(self, value: Array, name: str, target: Target) -> tuple[Array, str]:
+        """A result over the scale of the codes, and its formula."""
+        scale = self.real(target.scale)
+        if not self.reciprocal:
+            return self.arithmetic.divide(value, scale), f"{name} / {target.scale_name}"
+        inverse = self.arithmetic.divide(self.real(np.ones((), np.int64)), scale)
+        return mul(value, inverse), f"{name} · (1 / {target.scale_name})"
+
     def _rounded(self, values: Array) -> Array:
         """Values rounded to integers of the number system."""
         if self.rounding == "half_to_even":
             return self.arithmetic.rint(values)
         return round_real(values, self.rounding)
 
-    def _to_codes(self, scaled: Array, formula: str, target: Target, place: str) -> Steps:
+    def to_codes(self, scaled: Array, formula: str, target: Target, place: str) -> Steps:
         """Round and saturate, with the zero point added before or after rounding."""
         before = (self.zero_point or place) == "before"
         yield Step("scaled", formula, scaled, decides=not before)
@@ -372,19 +354,29 @@ class Specification:
         return codes
 
 
-def variants_of(scheme: Specification) -> dict[str, Specification]:
-    """A number system with every rounding and every place of the zero point, by what each is called."""
+def variants_of(
+    scheme: Specification, *, reciprocals: tuple[bool, ...] = (False,)
+) -> dict[str, Specification]:
+    """A number system with every rounding and every place of the zero point, by what each is called.
+
+    Args:
+        reciprocals: with which values of ``reciprocal``; in exact arithmetic both are one.
+    """
     found = {}
-    for rounding, words in ROUNDINGS.items():
-        for place, where in PLACES.items():
-            said = ", ".join(filter(None, (words if rounding != scheme.rounding else "", where)))
-            label = f"{scheme.name} ({said})" if said else scheme.name
-            found[label] = dataclasses.replace(scheme, rounding=rounding, zero_point=place)
+    for reciprocal, (rounding, words), (place, where) in itertools.product(
+        reciprocals, ROUNDINGS.items(), PLACES.items()
+    ):
+        said = (
+            words if rounding != scheme.rounding else "",
+            where,
+            "times 1 / scale" if reciprocal else "",
+        )
+        parameters = ", ".join(filter(None, said))
+        label = f"{scheme.name} ({parameters})" if parameters else scheme.name
+        found[label] = dataclasses.replace(
+            scheme, rounding=rounding, zero_point=place, reciprocal=reciprocal
+        )
     return found
-
-
-def _count_formula(pool: Pool) -> str:
-    return f"elements of the window, {'with' if pool.include_pad else 'without'} padding"
 
 
 def larger(a: Array, b: Array) -> Array:
