@@ -254,3 +254,11 @@ def test_a_further_output_of_another_graph_is_one_line():
     other = Evidence(group, np.zeros(asked_for(group, "C")[2], np.int8))
     with pytest.raises(CaseError, match="a further output is of another graph"):
         identify(OFF_BY_ONE, np.full((1, 1, 1, 1), -88, np.int8), further=[other])
+
+
+def test_an_operator_without_arithmetic_is_named():
+    graph = Graph((Node("Neg", ("x",), ("y",)),), {}, ("x",), ("y",), {"": 13})
+    found = identify(Case(graph, {"x": np.float32([1, 2])}), np.float32([-1, -2]))
+    assert limits_sentence(found) == (
+        "No arithmetic here has Neg: for each of them the ONNX reference evaluator computed it."
+    )

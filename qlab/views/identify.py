@@ -60,7 +60,13 @@ def headline(found: Identification) -> str:
 
 
 def limits_sentence(found: Identification) -> str:
-    """Where one result is left: it is the only one of those that are known, which are not all."""
+    """What "explains" does not mean: an operator that none of them computes, or an arithmetic that is not known."""
+    best = found.best
+    nodes = best.run.trace.nodes if best is not None and best.run.trace is not None else ()
+    opaque = dict.fromkeys(n.node.op_type for n in nodes if n.opaque)
+    if opaque:
+        types = ", ".join(opaque)
+        return f"No arithmetic here has {types}: for each of them the ONNX reference evaluator computed it."
     if not found.explaining or found.separation is not None:
         return ""
     count = sum(c.run.trace is not None for c in found.candidates)
