@@ -225,8 +225,11 @@ def c_command(found: Identification, case: str) -> str:
     """The command that writes the first arithmetic that explains it in C; "" where none does. ``case`` names it."""
     if not found.explaining:
         return ""
-    # ONNX Runtime's own where it explains it; else a scheme itself before its variants.
-    first = min(found.explaining, key=lambda c: (c.scheme.name != "ort_cpu", "(" in c.label))
+    # ONNX Runtime's own where it returned the same; else a scheme itself before its variants.
+    same = found.returned.mismatches == 0
+    first = min(
+        found.explaining, key=lambda c: (same and c.scheme.name != "ort_cpu", "(" in c.label)
+    )
     words = ["python", "-m", "qlab", "c", case]
     if first.run.of == RAN:
         return shlex.join([*words, "--cpu", first.scheme.cpu])
