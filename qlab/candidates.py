@@ -150,12 +150,8 @@ def _further(scheme: Scheme, of: str, given: Given, tensor: str) -> int:
     if graph is None:
         return given.output.size
     try:
-        traced = trace(graph, given.case.inputs, scheme)
-    except TraceError:
-        return given.output.size
-    try:
-        value = given.evidence.part(value_of(traced, tensor))
-    except IndexError:
+        value = given.evidence.part(value_of(trace(graph, given.case.inputs, scheme), tensor))
+    except (TraceError, IndexError):
         return given.output.size
     if value.shape != given.output.shape:
         return given.output.size

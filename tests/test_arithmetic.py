@@ -17,10 +17,15 @@ from qlab.arithmetic import (
     fma,
     mul,
     round_to,
+    shared,
     sub,
     to_float,
     to_integers,
 )
+from qlab.builder import build
+from qlab.errors import TraceError
+from qlab.schemes import variants
+from qlab.trace import trace
 
 BITS = {  # bit patterns: denormals, the step to normals, around 1 (even and odd mantissa), the largest
     "float64": (0, 1, 2, 2**52 - 1, 2**52, 1023 << 52, (1023 << 52) + 1, (2047 << 52) - 1),
@@ -114,6 +119,39 @@ class TestToFloat:
     def test_no_elements_and_no_axes(self):
         assert to_float(np.zeros((0, 3), object), np.float32).shape == (0, 3)
         assert to_float(np.array(Fraction(1, 2), object), np.float16)[()] == 0.5
+
+
+class TestShared:
+    def test_the_same_operation_on_the_same_operands_is_computed_once(self):
+        a, b = EXACT.real(np.array([1, 2])), EXACT.real(np.array([3, 0]))
+        with shared():
+            first, second = EXACT.divide(a, b), EXACT.divide(a, b)
+            other = EXACT.divide(b, a)
+            assert EXACT.real(np.array([1, 2])) is EXACT.real(np.array([1, 2]))
+            assert EXACT.real(np.array([1, 2], np.int8)) is not EXACT.real(np.array([1, 2]))
+        assert first is second
+        assert list(first) == [Fraction(1, 3), math.inf]
+        assert list(other) == [3, 0]
+        with pytest.raises(ValueError, match="read-only"):
+            first[0] = 0
+        assert EXACT.divide(a, b) is not EXACT.divide(a, b)
+
+    @pytest.mark.parametrize(
+        "op_type", ["QLinearAdd", "QLinearConv", "QLinearSoftmax", "QLinearAveragePool"]
+    )
+    def test_traces_are_the_same_within_it(self, op_type):
+        case = build(op_type)
+        plain = [_values(case, scheme) for scheme in variants().values()]
+        with shared():
+            assert [_values(case, scheme) for scheme in variants().values()] == plain
+
+
+def _values(case, scheme):
+    try:
+        traced = trace(case.graph, case.inputs, scheme)
+    except TraceError as error:
+        return str(error)
+    return [repr(np.asarray(s.value).tolist()) for n in traced.nodes for s in n.steps]
 
 
 class TestElementwise:

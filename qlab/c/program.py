@@ -138,11 +138,12 @@ def c_program(case: Case, scheme: Scheme, note: str = "") -> Program:
     limbs += [wholes.TYPE] if file.whole else []
     big = [definition(n, v, file.limbs, n in file.whole_arrays) for n, v in file.big]
     helpers = [h.text for name, h in HELPERS.items() if name in file.helpers]
-    parts = [INCLUDES, *limbs, *big, *helpers, *file.definitions, *functions]
-    whole = [text.comment(*about, *_of_main(len(checks), tested), WRITTEN), *parts, main]
-    parts[0] = INCLUDES.replace("#include <stdio.h>\n", "")
-    alone = [text.comment(*about, f"Compile: {COMPILE} -c FILE.c", WRITTEN), *parts]
-    source, function_only = ("\n\n".join(p) + "\n" for p in (whole, alone))
+    parts = [*limbs, *big, *helpers, *file.definitions, *functions]
+    with_main = text.comment(*about, *_of_main(len(checks), tested), WRITTEN)
+    without = text.comment(*about, f"Compile: {COMPILE} -c FILE.c", WRITTEN)
+    unprinted = INCLUDES.replace("#include <stdio.h>\n", "")
+    source = "\n\n".join([with_main, INCLUDES, *parts, main]) + "\n"
+    function_only = "\n\n".join([without, unprinted, *parts]) + "\n"
     return Program(source, function_only, function, parameters, fixed)
 
 

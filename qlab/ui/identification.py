@@ -46,16 +46,15 @@ def identification(state: Explored) -> None:
             except QlabError as error:
                 asked = None
                 answer.error(plain(str(error)))  # where the answer would be
-        found = None
         if asked is not None:
             chosen, tensor, output, example = asked
             with answer:
-                found = _found(chosen, tensor, output, _further(chosen, tensor, output))
+                further = _further(chosen, tensor, output)
+                found = _found(chosen, tensor, output, further)
                 st.html(verdict_html(found, example=example))
-                _command(state, found, everything=chosen is not case)
-        with st.container(key="ranking"):
-            if found is not None:
-                _ranking(state, found)
+                _command(state, found, len(further), everything=chosen is not case)
+            with st.container(key="ranking"):
+                _ranking(state, found, further)
 
 
 def _asked(state: Explored) -> tuple[Case, str, Array, bool] | None:
@@ -171,23 +170,21 @@ def _found(case: Case, tensor: str, output: Array, further: list[Evidence]) -> I
     return made[key]
 
 
-def _command(state: Explored, found: Identification, *, everything: bool) -> None:
+def _command(state: Explored, found: Identification, further: int, *, everything: bool) -> None:
     words = ["python", "-m", "qlab", "identify", gallery_name(state.address.case) or "case.json"]
     words += ["--output", "yours.txt"]
     if everything:
         words.append("--all-codes")
     if found.tensor != found.case.graph.outputs[0]:
         words += ["--tensor", found.tensor]
-    further = _further(found.case, found.tensor, found.output)
-    for number in range(1, len(further) + 1):
+    for number in range(1, further + 1):
         words += ["--also", f"apart-{number}.json", f"there-{number}.txt"]
     commands = [shlex.join(words), views.c_command(found, words[4])]
     st.code("\n".join(f"$ {command}" for command in commands if command), language=None)
 
 
-def _told(found: Identification, separation: Separation) -> None:
+def _told(found: Identification, separation: Separation, further: list[Evidence]) -> None:
     """A field for what one's own returned there; with it what explains both is looked for."""
-    further = _further(found.case, found.tensor, found.output)
     key = f"told {_digest(separation.case, found.tensor, found.output)[:16]} {len(further)}"
     typed = st.text_input(
         f"What yours gave for {views.where(separation)}",
@@ -206,12 +203,12 @@ def _told(found: Identification, separation: Separation) -> None:
     st.rerun()
 
 
-def _ranking(state: Explored, found: Identification) -> None:
+def _ranking(state: Explored, found: Identification, further: list[Evidence]) -> None:
     """The input that tells apart, every arithmetic with what it leaves, the first that is not explained."""
     separation = found.separation
     if separation is not None:
         st.html(separation_html(found))
-        _told(found, separation)
+        _told(found, separation, further)
         with st.container(horizontal=True):
             if st.button("Open that input in Explore"):
                 state.rewrite(separation.case)
@@ -219,7 +216,6 @@ def _ranking(state: Explored, found: Identification) -> None:
                 st.switch_page("pages/explore.py")
             content = case_to_json(separation.case)
             st.download_button("Download it as a case", content, "apart.json", on_click="ignore")
-    further = _further(found.case, found.tensor, found.output)
     if further:
         count = sum(evidence.output.size for evidence in further)
         st.html(

@@ -70,7 +70,7 @@ def limits_sentence(found: Identification) -> str:
     if not found.explaining or found.separation is not None:
         return ""
     count = sum(c.run.trace is not None for c in found.candidates)
-    return f"Of {count} arithmetics that compute it here; one that is not known here may give the same too."
+    return f"{count:,} arithmetics were tried; one that is not known here may give the same too."
 
 
 def returned_sentence(found: Identification) -> str:
