@@ -215,3 +215,13 @@ def _subtract(got: Array, want: Array) -> Array:
         return np.asarray(got.astype(np.int64) - want.astype(np.int64))
     exact = got.astype(object) - want.astype(object)
     return np.asarray(np.clip(exact, INT64.min, INT64.max)).astype(np.int64)
+
+
+def differing(expected: Array, actual: Array) -> Array:
+    """True where two arrays of one dtype and shape do not have the same bits; a NaN equals a NaN."""
+    if not is_float(expected.dtype):
+        return np.asarray(expected.astype(np.int64) != actual.astype(np.int64))
+    bits = np.dtype(f"uint{8 * expected.dtype.itemsize}")
+    one, other = (np.ascontiguousarray(v).view(bits).reshape(v.shape) for v in (expected, actual))
+    both = np.isnan(expected.astype(np.float64)) & np.isnan(actual.astype(np.float64))
+    return np.asarray((one != other) & ~both)

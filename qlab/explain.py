@@ -84,7 +84,7 @@ def _part_element(
     expected: Trace, actual: Trace, position: int, tensor: str, index: Index
 ) -> Parting:
     theirs = {step.name: step for step in expected.element(tensor, index)}
-    names = {"expected": expected.scheme, "actual": actual.scheme}
+    names = expected.scheme, actual.scheme
     before: ElementStep | None = None
     for step in actual.element(tensor, index):
         if step.name == "wrapped" and before is not None and before.value != step.value:
@@ -94,7 +94,7 @@ def _part_element(
         reference = theirs.get(step.name)
         if reference is None or not _parts(reference, step):
             continue
-        why = _sentence(reference, step, theirs, actual.element(tensor, index), names["actual"])
+        why = _sentence(reference, step, theirs, actual.element(tensor, index), names)
         return Parting(position, tensor, index, step.name, why)
     return Parting(position, tensor, index, "output", "")
 
@@ -157,20 +157,21 @@ def _sentence(
     actual: ElementStep,
     theirs: dict[str, ElementStep],
     ours: tuple[ElementStep, ...],
-    scheme: str,
+    names: tuple[str, str],
 ) -> str:
+    right = scheme_words(names[0])
     if actual.taps is not None and (lost := saturated_pair(actual.taps)):
         return lost
     if _is_integer(actual.value) and _is_integer(expected.value):
         if abs(int(expected.value)) >= INT32 and abs(int(actual.value)) <= INT32:
             return f"the sum {_number(expected)} does not fit int32 and wraps to {_number(actual)}"
         if actual.note and "away from zero" in actual.note:
-            return f"{actual.note}: {_number(actual)}, where {scheme_words('exact')} has {_number(expected)}"
+            return f"{actual.note}: {_number(actual)}, where {right} has {_number(expected)}"
         return f"{actual.name} is {_number(actual)}, where it should be {_number(expected)}"
     if expected.decides and actual.decides:
-        return _rounding_sentence(expected, actual, theirs, ours, scheme)
+        return _rounding_sentence(expected, actual, theirs, ours, names)
     if actual.note:
-        return f"{actual.name} is {_number(actual)}, {actual.note}; exact arithmetic has {_number(expected)}"
+        return f"{actual.name} is {_number(actual)}, {actual.note}; {right} has {_number(expected)}"
     return f"{actual.name} is {_number(actual)} ({actual.formula}), where it should be {_number(expected)}"
 
 
@@ -184,12 +185,12 @@ def _rounding_sentence(
     actual: ElementStep,
     theirs: dict[str, ElementStep],
     ours: tuple[ElementStep, ...],
-    scheme: str,
+    names: tuple[str, str],
 ) -> str:
-    words = scheme_words(scheme)
+    right, words = map(scheme_words, names)
     e, a = _as_float(expected.value), _as_float(actual.value)
     if not (np.isfinite(e) and np.isfinite(a)):
-        return f"{actual.name} is {_number(actual)} in {words}, {_number(expected)} in exact arithmetic"
+        return f"{actual.name} is {_number(actual)} in {words}, {_number(expected)} in {right}"
     if actual.format:
         return f"{_number(expected)} rounds to {show(_rounded(expected))}; {words} has {_number(actual)}, which rounds to {show(_rounded(actual))}"
     to, instead = integer(int(_rounded(actual))), integer(int(_rounded(expected)))

@@ -17,11 +17,11 @@ import numpy as np
 
 from qlab.batteries import Battery
 from qlab.case import Case
+from qlab.compare import differing
 from qlab.engines.cpu import cpu_name
 from qlab.engines.ort import run_ort
 from qlab.engines.results import EngineRun, RunStatus, SessionConfig
 from qlab.errors import TraceError
-from qlab.qtypes import Array, is_float
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import Trace, trace
 
@@ -157,16 +157,6 @@ def _differing(predicted: Trace, run: EngineRun) -> Iterator[tuple[str, int]]:
                 f"{name}{list(at)}: predicted {expected[at]}, returned {actual[at]}",
                 int(different.sum()),
             )
-
-
-def differing(expected: Array, actual: Array) -> Array:
-    """True where two arrays of one dtype and shape do not have the same bits; a NaN equals a NaN."""
-    if not is_float(expected.dtype):
-        return np.asarray(expected.astype(np.int64) != actual.astype(np.int64))
-    bits = np.dtype(f"uint{8 * expected.dtype.itemsize}")
-    one, other = (np.ascontiguousarray(v).view(bits).reshape(v.shape) for v in (expected, actual))
-    both = np.isnan(expected.astype(np.float64)) & np.isnan(actual.astype(np.float64))
-    return np.asarray((one != other) & ~both)
 
 
 @functools.cache

@@ -3,9 +3,9 @@
 import dataclasses
 
 from qlab.case import Case
+from qlab.compare import differing
 from qlab.engines.results import EngineRun, RunStatus
 from qlab.errors import ExportError
-from qlab.fidelity import differing
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.trace import trace
 

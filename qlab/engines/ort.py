@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -16,7 +17,7 @@ from qlab.graph import Graph, from_model
 from qlab.qtypes import DTYPES, Array, is_float8
 from qlab.runtimes.store import MissingRuntimeError, installed_version
 
-__all__ = ["emulated_cpus", "ort_version", "run_ort"]
+__all__ = ["emulated_cpus", "ort_version", "run_ort", "run_ort_each"]
 
 # What ONNX Runtime's Python interface cannot pass, with the type that holds every value of it.
 CARRIERS = {
@@ -76,13 +77,75 @@ def run_ort(
     )
 
 
+def run_ort_each(
+    case: Case,
+    feeds: Sequence[Mapping[str, Array]],
+    config: SessionConfig,
+    *,
+    cpu: str = "this",
+    version: str = "",
+    timeout: float = 20.0,
+) -> list[EngineRun]:
+    """Run a case with several sets of inputs, each once, in one session: what many inputs cost least.
+
+    Neither the graph that ran nor the passes are known then, nor whether an output is repeatable. A set whose run
+    ends otherwise than well has that as its result, as in `run_ort`.
+
+    Args:
+        feeds: each of the same names and dtypes as ``case.inputs``. Where they are not of one shape the model declares
+            none, which can keep an optimizer from what depends on it.
+        timeout: seconds for all.
+    """
+    cases = [dataclasses.replace(case, inputs=feed, expected={}) for feed in feeds]
+
+    def alone() -> list[EngineRun]:
+        return [run_ort(c, config, cpu=cpu, version=version, timeout=timeout) for c in cases]
+
+    shapes = {tuple(np.shape(feed[name]) for name in case.graph.inputs) for feed in feeds}
+    if not cases or not case.graph.inputs:
+        return alone()
+    model, _, notes = _sendable(cases[0], free_shapes=len(shapes) > 1)
+    if notes:  # what has to be sent as a constant needs a model of its own
+        return alone()
+    started = time.perf_counter()
+    try:
+        process = worker(cpu, version)
+    except MissingRuntimeError:
+        return alone()
+    sent = [{name: np.asarray(feed[name]) for name in case.graph.inputs} for feed in feeds]
+    answer = process.ask_each(model.SerializeToString(), sent, config, timeout)
+    if answer.status is not RunStatus.OK:
+        return alone()
+    seconds = (time.perf_counter() - started) / len(cases)
+    kind, wide = cpu_class(cpu, version), has_avx512(cpu, version)
+    return [
+        EngineRun(
+            engine="onnxruntime",
+            version=answer.version,
+            config=config,
+            status=RunStatus.OK,
+            outputs={name: outputs[name] for name in case.graph.outputs},
+            cpu=kind,
+            avx512=wide,
+            emulated=cpu != "this",
+            seconds=seconds,
+        )
+        for outputs in answer.each
+    ]
+
+
 def ort_version() -> str:
     """The installed release, ``1.32.0``; "" where there is none."""
     return installed_version() or worker().version()
 
 
-def _sendable(case: Case) -> tuple[onnx.ModelProto, dict[str, Array], tuple[str, ...]]:
-    """The model, the arrays to feed, and what was changed: unpassable inputs become constants."""
+def _sendable(
+    case: Case, *, free_shapes: bool = False
+) -> tuple[onnx.ModelProto, dict[str, Array], tuple[str, ...]]:
+    """The model, the arrays to feed, and what was changed: unpassable inputs become constants.
+
+    With ``free_shapes`` the model does not declare its inputs' shapes, so that any may be fed.
+    """
     try:
         model = case.model()
     except QlabError:
@@ -98,6 +161,8 @@ def _sendable(case: Case) -> tuple[onnx.ModelProto, dict[str, Array], tuple[str,
         model.graph.initializer.extend(
             numpy_helper.from_array(value, name) for name, value in fixed.items()
         )
+    for item in model.graph.input if free_shapes else ():
+        item.type.tensor_type.ClearField("shape")
     notes = tuple(
         f"{name} was sent as a constant: Python cannot feed {value.dtype.name} to ONNX Runtime"
         for name, value in fixed.items()

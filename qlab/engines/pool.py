@@ -41,6 +41,7 @@ class Answer:
         passes: the optimizer passes that changed the graph, by ONNX Runtime's log.
         model: the graph that ONNX Runtime wrote out, serialized; empty where it wrote none.
         cast: output → its type (``tensor(int4)``), where numpy has none: nothing was run then.
+        each: the outputs of each feed, where several were asked for; ``outputs`` are the last's then.
     """
 
     version: str
@@ -51,6 +52,7 @@ class Answer:
     repeatable: bool = True
     passes: tuple[str, ...] = ()
     cast: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    each: tuple[Mapping[str, Array], ...] = ()
 
 
 class _UnreadError(Exception):
@@ -93,13 +95,35 @@ class Worker:
         Args:
             timeout: seconds for this request; what starting the process takes is not counted.
         """
+        return self._ask(model, [inputs], {}, config, timeout)
+
+    def ask_each(
+        self,
+        model: bytes,
+        feeds: Sequence[Mapping[str, Array]],
+        config: SessionConfig,
+        timeout: float,
+    ) -> Answer:
+        """Let one session run each of the feeds, of the same names, once; no graph is written out."""
+        return self._ask(model, feeds, {"feeds": len(feeds)}, config, timeout)
+
+    def _ask(
+        self,
+        model: bytes,
+        feeds: Sequence[Mapping[str, Array]],
+        further: Mapping[str, int],
+        config: SessionConfig,
+        timeout: float,
+    ) -> Answer:
+        given = [item for inputs in feeds for item in inputs.items()]
         header = {
             "level": config.level,
             "entries": dict(config.entries),
             "disabled_optimizers": list(config.disabled_optimizers),
-            "inputs": [describe(name, value) for name, value in inputs.items()],
+            "inputs": [describe(name, value) for name, value in given],
+            **further,
         }
-        blobs = [model, *(value.tobytes() for value in inputs.values())]
+        blobs = [model, *(value.tobytes() for _, value in given)]
         with self._lock:
             try:
                 # A worker that died idle, or reading, has not seen the request: one more gets it.
@@ -176,7 +200,7 @@ class Worker:
             return Answer(self._version, RunStatus.CRASHED, text)
         finally:
             alarm.cancel()
-        return _read_answer(self._version, reply, parts)
+        return _read_answer(self._version, reply, parts, header.get("feeds", 1))
 
     def _start(self) -> str:
         """Start the process if none runs. Returns why it could not, or ""."""
@@ -254,15 +278,19 @@ class Worker:
         return f": {lines[-1]}" if lines else ""
 
 
-def _read_answer(version: str, reply: dict[str, Any], parts: list[bytes]) -> Answer:
+def _read_answer(version: str, reply: dict[str, Any], parts: list[bytes], feeds: int) -> Answer:
     if reply["status"] != "ok":
         # "cast" is no way to end: the caller asks again with the casts in the model.
         status = RunStatus.REJECTED if reply["status"] == "cast" else RunStatus(reply["status"])
         return Answer(version, status, reply["message"], cast=reply.get("cast", {}))
     model = parts.pop(0) if reply["graph"] else b""
-    outputs = {e["name"]: restore(e, blob) for e, blob in zip(reply["outputs"], parts, strict=True)}
+    named = [(e["name"], restore(e, b)) for e, b in zip(reply["outputs"], parts, strict=True)]
+    count = len(named) // feeds
+    each = tuple(dict(named[k * count : (k + 1) * count]) for k in range(feeds))
     passes = tuple(reply["passes"])
-    return Answer(version, RunStatus.OK, "", outputs, model, reply["repeatable"], passes)
+    return Answer(
+        version, RunStatus.OK, "", each[-1], model, reply["repeatable"], passes, each=each
+    )
 
 
 def _how(exit_status: int) -> str:

@@ -8,6 +8,9 @@ Request: ``level``, ``entries``, ``disabled_optimizers``, ``inputs`` (name, dtyp
 blob after the first); the first blob is the model. The worker says ``{"accepted": true}`` when it
 has read one, so that a process that died before can be told from one that the model killed.
 
+With ``feeds`` (how many) the inputs stand that many times one after the other: one session runs
+each once, and the answer has their ``outputs`` one after the other, no graph and no passes.
+
 Answer: ``status``, ``message``, ``repeatable``, ``outputs`` (as ``inputs``), ``graph`` (True: the
 first blob is the model that ONNX Runtime wrote out), ``passes`` (the optimizer passes that changed
 it, by the log), ``cast`` (output → its type, ``tensor(int4)``, where numpy has none: nothing was
@@ -82,6 +85,8 @@ def _answer(
     cast = {name: kind for name, kind in types.items() if kind not in _PASSABLE}
     if cast:
         return {"status": "cast", "message": "", "cast": cast}, []
+    if request.get("feeds"):
+        return _answer_each(session, request, blobs[1:], list(types))
     written = _written(ort, request, blobs[0], path)
     # The second run is by the session that wrote its graph out: if another graph ran, it shows.
     second_session = written[0] if written else session
@@ -104,6 +109,28 @@ def _answer(
         "passes": written[2] if written else [],
     }
     return header, ([written[1]] if written else []) + [value.tobytes() for value in first]
+
+
+def _answer_each(
+    session: Any, request: dict[str, Any], blobs: Sequence[bytes], names: Sequence[str]
+) -> tuple[dict[str, Any], list[bytes]]:
+    entries, values = request["inputs"], []
+    count = len(entries) // request["feeds"]
+    try:
+        for first in range(0, len(entries), count):
+            one = {"inputs": entries[first : first + count]}
+            values.append(_run(session, one, blobs[first : first + count]))
+    except Exception as error:
+        return {"status": "failed", "message": _words(error)}, []
+    header = {
+        "status": "ok",
+        "message": "",
+        "outputs": [describe(n, v) for each in values for n, v in zip(names, each)],
+        "repeatable": True,
+        "graph": False,
+        "passes": [],
+    }
+    return header, [value.tobytes() for each in values for value in each]
 
 
 def _session(ort: Any, request: dict[str, Any], model: bytes, path: str = "") -> Any:

@@ -15,9 +15,10 @@ from qlab.batteries.pools import (
     quantized_global_cases,
 )
 from qlab.case import Case
+from qlab.compare import differing
 from qlab.engines.ort import emulated_cpus, run_ort
 from qlab.engines.results import RunStatus, SessionConfig
-from qlab.fidelity import differing, measure
+from qlab.fidelity import measure
 from qlab.kernels import pooling
 from qlab.kernels.numbers import f32
 from qlab.qtypes import saturate

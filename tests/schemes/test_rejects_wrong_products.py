@@ -5,9 +5,10 @@ import pytest
 
 from qlab.arithmetic import fma
 from qlab.batteries import batteries
+from qlab.compare import differing
 from qlab.engines.ort import emulated_cpus, run_ort
 from qlab.engines.results import RunStatus, SessionConfig
-from qlab.fidelity import differing, measure
+from qlab.fidelity import measure
 from qlab.kernels import lanes, matmulintegertofloat, matmulnbits
 from qlab.kernels.numbers import f32
 from qlab.schemes.ort_cpu import OrtCpu

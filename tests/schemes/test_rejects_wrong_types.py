@@ -9,9 +9,10 @@ import pytest
 from qlab.arithmetic import to_float8
 from qlab.batteries import batteries
 from qlab.batteries.types import FLOAT16, FLOAT32, MICROSOFT, dequantize_cases, quantize_cases
+from qlab.compare import differing
 from qlab.engines.ort import run_ort
 from qlab.engines.results import RunStatus, SessionConfig
-from qlab.fidelity import differing, measure
+from qlab.fidelity import measure
 from qlab.kernels.numbers import f16, f32
 from qlab.qtypes import DTYPES, is_float8
 from qlab.runtimes.store import versions_here

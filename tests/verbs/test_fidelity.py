@@ -10,7 +10,8 @@ import qlab.fidelity
 from qlab.__main__ import main
 from qlab.batteries import Battery, batteries
 from qlab.batteries.inputs import one_node, scalar
-from qlab.fidelity import Row, differing, keep, measure, measured
+from qlab.compare import differing
+from qlab.fidelity import Row, keep, measure, measured
 from qlab.schemes.ort_cpu import OrtCpu
 from qlab.views.fidelity import line, summary, table
 
