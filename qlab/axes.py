@@ -23,6 +23,9 @@ LAST = {"NhwcMaxPool": 1}  # operators that are channels_last without saying so
 Place = tuple[str, int]  # a tensor and one of its axes, counted from 0
 
 
+SUMMED = ("products of each sum", "input channels")  # labels of axes along which products are added
+
+
 @dataclasses.dataclass(frozen=True)
 class Axis:
     """One size that several tensors share.
@@ -211,7 +214,7 @@ def _convolution(node: Node, shapes: Mapping[str, Index]) -> Iterator[Link]:
             outputs.append((of[name], 0))
     if group == 1:
         yield Link("output channels", tuple(outputs))
-        yield Link("input channels", ((x, channel), (w, 1)))
+        yield Link(SUMMED[1], ((x, channel), (w, 1)))
     elif shapes[w][:2] == (group, 1) and shapes[x][channel] == group:
         yield Link("channels", ((x, channel), *outputs), ("group", -1))
     else:
@@ -275,7 +278,7 @@ def _product(node: Node, shapes: Mapping[str, Index]) -> Iterator[Link]:
     if not vector:
         yield Link("rows", tuple(rows))
         yield Link("columns", tuple(columns))
-    yield Link("products of each sum", ((a, inner), (b, outer)))
+    yield Link(SUMMED[0], ((a, inner), (b, outer)))
     for back in range(3, max(map(len, sizes)) + 1):
         stacked = [t for t in (a, b, y) if len(shapes.get(t, ())) >= back and shapes[t][-back] > 1]
         yield Link("matrices", tuple((t, -back) for t in stacked))

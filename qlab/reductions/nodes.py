@@ -62,14 +62,19 @@ def _earlier_output(search: Search) -> None:
 
 
 def _later_start(search: Search) -> None:
-    """The latest tensors whose values can be given instead of the nodes that make them."""
+    """The latest tensors whose values can be given instead of the nodes that make them.
+
+    Not those that a DequantizeLinear makes: without it a group is no quantized one, and an engine may quantize the
+    reals anew in its own way, which is another difference that looks the same.
+    """
     refused: set[str] = set()
     while True:
         case = search.case
         traced = exact_trace(case)
         if traced is None:
             return
-        made = [t for n in reversed(case.graph.nodes) for t in n.outputs if t in traced.tensors]
+        nodes = [n for n in reversed(case.graph.nodes) if n.op_type != "DequantizeLinear"]
+        made = [t for n in nodes for t in n.outputs if t in traced.tensors]
         for tensor in made:
             if tensor in refused or tensor in case.graph.outputs:
                 continue

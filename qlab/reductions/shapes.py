@@ -3,12 +3,20 @@
 import dataclasses
 from collections.abc import Sequence
 
-from qlab.axes import Axis, axes_of, cut, shapes_of, with_tensors
+import numpy as np
+
+from qlab.axes import SUMMED, Axis, axes_of, cut, schema_names, shapes_of, with_tensors
 from qlab.case import Case
+from qlab.notation import show
 from qlab.probes import elementwise
+from qlab.qtypes import is_float
 from qlab.reductions import Search
 from qlab.reductions.minimal import minimal
+from qlab.reductions.tensors import held
 from qlab.reductions.windows import one_window
+
+RESULT_FACTORS = (1.0, 0.25, 0.0625, 0.015625, 4.0, 16.0)
+MOST_SUMMED = 32  # products of a sum whose pairs are tried
 
 
 def smaller_shapes(search: Search) -> None:
@@ -55,7 +63,39 @@ def _fewest(search: Search) -> None:
                 lambda keep, axis=axis, given=given: search.offer(cut(given, axis, keep)),  # type: ignore[misc]
             )
             search.record(f"{len(kept)} of {axis.size} {axis.label} kept")
+            if axis.label in SUMMED and 2 < len(kept) <= MOST_SUMMED:
+                _a_pair(search, _axes(search.case)[number])
         number += 1
+
+
+def _a_pair(search: Search, axis: Axis) -> None:
+    """Two neighbours of a sum, with another scale of the result where it would else leave the range of its type.
+
+    Fewer products give another sum: what differs is then cut off at the ends, or lies within one step.
+    """
+    case, name = search.case, _result_scale(search.case)
+    if not name:
+        return
+    value = held(case, name)
+    for first in range(0, axis.size - 1, 2):
+        pair = cut(case, axis, range(first, first + 2))
+        for factor in RESULT_FACTORS:
+            scaled = (value.astype(np.float64) * factor).astype(value.dtype)
+            if search.offer(pair.with_tensor(name, scaled)):
+                words = f"2 of {axis.size} {axis.label} kept"
+                search.record(f"{words}, {name} times {show(factor)}" if factor != 1 else words)
+                return
+
+
+def _result_scale(case: Case) -> str:
+    """The constant scale of the last quantized result; "" where there is none."""
+    for node in reversed(case.graph.nodes):
+        of = schema_names(node)
+        for name in ("y_scale", "c_scale"):
+            found = of.get(name, "")
+            if found in case.graph.constants and is_float(held(case, found).dtype):
+                return found
+    return ""
 
 
 def _no_axes(search: Search) -> None:
