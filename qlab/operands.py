@@ -109,7 +109,7 @@ class Contraction:
     """Sums of products: lhs (…, rows, K) · rhs (…, K, columns), arranged into a tensor.
 
     Attributes:
-        lhs, rhs: raw codes (int64), or reals of the scheme.
+        lhs, rhs: raw codes (int64; lhs may be int16), or reals of the scheme.
         lhs_zero_point: int64, broadcasts to (…, rows, 1); rhs_zero_point to (…, 1, columns).
         arrange: (…, rows, columns) → the tensor's shape; moves entries, changes none.
         axes, positions: names of a tap's coordinates, and those of each of the K taps.
@@ -163,8 +163,9 @@ class Contraction:
         def at(value: Array, tail: Index, entry: tuple[int | slice, ...]) -> Array:
             return np.asarray(np.broadcast_to(value, (*shape, *tail))[(*batch, *entry)])
 
+        lhs = at(self.lhs, (rows, k), (row, slice(None)))
         return (
-            at(self.lhs, (rows, k), (row, slice(None))),
+            lhs.astype(np.int64) if lhs.dtype == np.int16 else lhs,
             at(self.rhs, (k, columns), (slice(None), column)),
             np.broadcast_to(at(self.lhs_zero_point, (rows, 1), (row, slice(None))), (k,)),
             np.broadcast_to(at(self.rhs_zero_point, (1, columns), (slice(None), column)), (k,)),

@@ -52,7 +52,7 @@ def convolution(
     if zero_points.ndim:
         zero_points = zero_points.reshape(1, group, 1, m // group)
     contraction = Contraction(
-        patches(x, x_zero_point, geometry, channel_major=channel_major),
+        patches(_narrow(x), x_zero_point, geometry, channel_major=channel_major),
         filters(w, geometry, channel_major=channel_major),
         x_zero_point,
         zero_points,
@@ -67,6 +67,12 @@ def convolution(
         ),
     )
     return Convolution(contraction, geometry, w.shape[1] == 1 and m == group)
+
+
+def _narrow(x: Array) -> Array:
+    """Codes of 8 bits as int16: patches hold each as often as the kernel has positions."""
+    small = x.dtype == np.int64 and x.size and int(x.min()) > -256 and int(x.max()) < 256
+    return x.astype(np.int16) if small else x
 
 
 def _rows_are_patches(x: Index, w: Index, geometry: Window) -> bool:

@@ -393,6 +393,6 @@ def _require_codes(target: Target) -> None:
 
 
 def _nan_note(values: Array) -> str:
-    if any(v != v for v in values.reshape(-1)):
+    if not is_integer(values.dtype) and (values != values).any():
         return "NaN has no code and the specification names none; the lowest code is taken"
     return ""
