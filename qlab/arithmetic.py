@@ -18,11 +18,13 @@ import numpy as np
 
 from qlab.errors import TraceError
 from qlab.qtypes import DTYPES, Array, dtype_name, is_integer
-from qlab.reals import MOST_FACTORS, Reals, of_fractions, of_numbers
+from qlab.reals import MOST_FACTORS, Reals, contracted, of_fractions, of_numbers
 
 # Beyond these a trace would take minutes or gigabytes, and nobody could stop it.
 LARGEST = 20_000_000  # elements of a result
 LARGEST_EXACT = 400_000  # of one in rational arithmetic: about 1 s an operation
+MOST_PRODUCTS = 1_000_000_000  # of codes: about 2 s
+MOST_EXACT_PRODUCTS = 20_000_000  # of rational numbers: about 2 s
 LONGEST_EXACT = 65_536  # bits of a numerator or denominator; squaring doubles them
 FEW = 16  # integers that are fractions one by one; more are `Reals`
 
@@ -45,6 +47,12 @@ def refuse_large(shape: tuple[int, ...], limit: int = LARGEST) -> None:
         raise TraceError(
             f"the {kind} of the shape {list(shape)} has {math.prod(shape):,} elements; at most {limit:,} are traced"
         )
+
+
+def refuse_products(products: int, limit: int = MOST_PRODUCTS) -> None:
+    """Raises TraceError where there is more to multiply than is traced."""
+    if products > limit:
+        raise TraceError(f"{products:,} products are to be added; at most {limit:,} are traced")
 
 
 def refuse_long(values: Array) -> None:
@@ -343,6 +351,11 @@ def fma(a: Array, b: Array, c: Array) -> Array:
         return np.asarray(np.where(inexact, odd, total)).astype(np.float32)
 
 
+def moved(values: Array, function: Callable[[Array], Array]) -> Array:
+    """What a function that only moves entries, or puts 0 between them, makes of reals of any system."""
+    return cast("Array", values.moved(function)) if isinstance(values, Reals) else function(values)
+
+
 def contract_exact(lhs: Array, rhs: Array) -> Array:
     """lhs (…, M, K) · rhs (…, K, N) over object arrays of the exact system.
 
@@ -353,6 +366,12 @@ def contract_exact(lhs: Array, rhs: Array) -> Array:
         batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
         zeros = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.int64)
         return elementwise(_fraction, zeros)
+    if isinstance(lhs, Reals) and isinstance(rhs, Reals):
+        found = contracted(lhs, rhs)
+        if found is not None:
+            return cast("Array", found)
+        lhs, rhs = lhs.fractions, rhs.fractions
+    refuse_products(lhs.size * rhs.shape[-1], MOST_EXACT_PRODUCTS)
     if not all(isinstance(v, Fraction) for array in (lhs, rhs) for v in array.reshape(-1)):
         with np.errstate(all="ignore"):
             return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))

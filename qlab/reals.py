@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from qlab.integers import matmul
 from qlab.qtypes import Array
 
 MOST_FACTORS = 4096  # entries of a factor, which is an array of fractions
@@ -85,6 +86,18 @@ class Reals:
                     return None
                 terms.append((a * b, _objects(f * g)))
         return Reals(tuple(terms)) if len(terms) <= MOST_TERMS else None
+
+    def moved(self, function: Callable[[Array], Array]) -> "Reals":
+        """What a function that moves entries, repeats some or puts 0 between them makes of this."""
+        return Reals(
+            tuple(
+                (
+                    function(np.broadcast_to(numbers, self.shape)),
+                    _moved_factor(factor, self.shape, function),
+                )
+                for numbers, factor in self.terms
+            )
+        )
 
     @property
     def longest(self) -> int:
@@ -206,6 +219,34 @@ for _name in ("add", "sub", "mul", "truediv", "radd", "rsub", "rmul", "rtruediv"
     setattr(Reals, f"__{_name}__", _delegated(f"__{_name}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Reals, f"__{_name}__", _delegated(f"__{_name}__"))
+
+
+def _moved_factor(
+    factor: Array, shape: tuple[int, ...], function: Callable[[Array], Array]
+) -> Array:
+    """The factor of each moved entry, one for all along each axis where it is the same."""
+    if factor.size == 1:
+        return factor.reshape(())
+    places = function(np.broadcast_to(np.arange(factor.size).reshape(factor.shape), shape))
+    for axis in range(places.ndim if places.size else 0):
+        first = places.take([0], axis)
+        if (places == first).all():
+            places = first
+    return _objects(factor.reshape(-1)[places])
+
+
+def contracted(lhs: Reals, rhs: Reals) -> Reals | None:
+    """The matrix product lhs (…, rows, K) · rhs (…, K, columns); None where it is no integers' times factors."""
+    if len(lhs.terms) != 1 or len(rhs.terms) != 1:
+        return None
+    (a, f), (b, g) = lhs.terms[0], rhs.terms[0]
+    f, g = (factor.reshape((1,) * (2 - factor.ndim) + factor.shape) for factor in (f, g))
+    integers = a.dtype == b.dtype == np.int64
+    if not integers or f.shape[-1] != 1 or g.shape[-2] != 1:
+        return None
+    if _largest(a) * _largest(b) * max(a.shape[-1], 1) >= _LARGEST:
+        return None
+    return Reals(((matmul(a, b), _objects(f * g)),))
 
 
 def of_numbers(values: Array) -> Reals | None:
