@@ -54,7 +54,8 @@ class Reals:
         total: Any = 0
         for numbers, factor in self.terms:
             spread = (np.broadcast_to(a, self.shape)[where] for a in (numbers, factor))
-            number, by = (np.asarray(a, dtype=object) for a in spread)
+            # An element alone is one of numpy's own integers, which overflow; astype makes it Python's.
+            number, by = (np.asarray(a).astype(object) for a in spread)
             total = total + _TO_FRACTION(number) * by
         return np.asarray(total, dtype=object)
 

@@ -115,6 +115,11 @@ def test_it_stands_for_its_fractions():
     assert of_numbers(np.array([2**63], np.uint64)) is None
 
 
+def test_one_element_has_no_limit():
+    values = reals(np.arange(2**61, 2**61 + 20), Fraction(2**61, 3))
+    assert values.at((19,), (20,)) == Fraction((2**61 + 19) * 2**61, 3)
+
+
 def test_one_rounding_to_float32():
     numbers = np.arange(-(2**8), 2**8)
     scale = np.float32(0.0123)
