@@ -53,7 +53,7 @@ def _run(quick: bool) -> list[Line]:
             "onnxruntime": lambda: run_ort_each(case, [case.inputs], SessionConfig()),
             "product": lambda: a @ b,
         },
-        repeats=3 if quick else 9,
+        repeats=1 if quick else 5,
     )
     words = f"QLinearConv {channels} → {channels} channels, 3 × 3, {size} × {size}: "
     reference = found["reference"].median
