@@ -151,6 +151,11 @@ class Reals:
             return None
         return np.asarray(numbers.astype(np.float64) * factor.astype(np.float64))
 
+    def nearly(self) -> Array:
+        """The values as float64, off by far less than float32 sees."""
+        values = self._approximate()
+        return values if values is not None else self.fractions.astype(np.float64)
+
     def _numerators(self) -> tuple[Array, Array] | None:
         """Numerators over common denominators (one for all, or one a channel), as int64 where they surely fit."""
         if any(numbers.dtype != np.int64 for numbers, _ in self.terms):
