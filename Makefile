@@ -20,7 +20,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 bench: $(VENV)/dev.stamp
-	$(BIN)/python tests/e2e/bench_edit.py
+	$(BIN)/python -m qlab bench
 	PYTHONPATH=. $(BIN)/python tests/bench_matrix.py
 
 clean:

@@ -12,7 +12,18 @@ from typing import Any, NoReturn
 
 from qlab import __version__
 from qlab.errors import CaseError, QlabError
-from qlab.verbs import CASE, c, compare, fidelity, identify, record, runtimes, shrink, versions
+from qlab.verbs import (
+    CASE,
+    bench,
+    c,
+    compare,
+    fidelity,
+    identify,
+    record,
+    runtimes,
+    shrink,
+    versions,
+)
 
 LEVEL_NAMES = {
     "DISABLE_ALL": "ORT_DISABLE_ALL",
@@ -84,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(
         dest="verb",
         required=True,
-        metavar="run | trace | export | identify | shrink | c | versions | compare | runtimes | record | fidelity | gallery",
+        metavar="run | trace | export | identify | shrink | c | versions | compare | runtimes | record | fidelity | bench | gallery",
     )
 
     run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
@@ -129,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     identify.add_to(verbs)
     shrink.add_to(verbs)
     c.add_to(verbs)
+    bench.add_to(verbs)
     gallery = verbs.add_parser("gallery", help="list the known cases")
     gallery.add_argument("--json", action="store_true", help="one JSON object")
     gallery.set_defaults(command=_gallery)

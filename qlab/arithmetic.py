@@ -1,7 +1,8 @@
 """Number systems: exact rationals, float64 and float32, and the roundings between them.
 
 Real arrays of the exact system have dtype object: `Fraction`, or a Python float where a value is NaN or
-infinite (x / 0 is what IEEE 754 says). The real line has one zero: -0.0 is read as 0.
+infinite (x / 0 is what IEEE 754 says); of many elements they are `qlab.reals.Reals`, which stand for the same.
+The real line has one zero: -0.0 is read as 0.
 """
 
 import contextlib
@@ -11,17 +12,21 @@ import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from qlab.errors import TraceError
-from qlab.qtypes import DTYPES, Array, dtype_name
+from qlab.qtypes import DTYPES, Array, dtype_name, is_integer
+from qlab.reals import MOST_FACTORS, Reals, contracted, of_fractions, of_numbers
 
 # Beyond these a trace would take minutes or gigabytes, and nobody could stop it.
 LARGEST = 20_000_000  # elements of a result
 LARGEST_EXACT = 400_000  # of one in rational arithmetic: about 1 s an operation
+MOST_PRODUCTS = 1_000_000_000  # of codes: about 2 s
+MOST_EXACT_PRODUCTS = 20_000_000  # of rational numbers: about 2 s
 LONGEST_EXACT = 65_536  # bits of a numerator or denominator; squaring doubles them
+FEW = 16  # integers that are fractions one by one; more are `Reals`
 
 _FORMATS = {  # precision in bits, smallest normal exponent, largest finite number
     "float64": (53, -1022, (2**53 - 1) * Fraction(2) ** (1023 - 52)),
@@ -44,16 +49,25 @@ def refuse_large(shape: tuple[int, ...], limit: int = LARGEST) -> None:
         )
 
 
+def refuse_products(products: int, limit: int = MOST_PRODUCTS) -> None:
+    """Raises TraceError where there is more to multiply than is traced."""
+    if products > limit:
+        raise TraceError(f"{products:,} products are to be added; at most {limit:,} are traced")
+
+
 def refuse_long(values: Array) -> None:
     """Raises TraceError where a rational number has grown too long to compute with."""
-    longest = max(
-        (
-            max(v.numerator.bit_length(), v.denominator.bit_length())
-            for v in values.reshape(-1)
-            if isinstance(v, Fraction)
-        ),
-        default=0,
-    )
+    if isinstance(values, Reals):
+        longest = values.longest
+    else:
+        longest = max(
+            (
+                max(v.numerator.bit_length(), v.denominator.bit_length())
+                for v in values.reshape(-1)
+                if isinstance(v, Fraction)
+            ),
+            default=0,
+        )
     if longest > LONGEST_EXACT:
         raise TraceError(
             f"exact arithmetic needs numbers of {longest:,} bits here; at most {LONGEST_EXACT:,} are traced"
@@ -95,10 +109,28 @@ def _identity(values: Array) -> object:
 
 
 def _apply(operation: Callable[..., Any], a: Array, b: Array) -> Array:
+    if isinstance(a, Reals) or isinstance(b, Reals):
+        refuse_large(np.broadcast_shapes(a.shape, b.shape))
+        found = _of_many(operation, a, b)
+        if found is not None:
+            return cast("Array", found)
     if object in (a.dtype, b.dtype):
         return elementwise(operation, a, b)
     refuse_large(np.broadcast_shapes(a.shape, b.shape))
     return np.asarray(operation(a, b))
+
+
+def _of_many(operation: Callable[..., Any], a: Any, b: Any) -> Reals | None:
+    """An operation of which at least one operand is `Reals`; None where it has to be done on fractions."""
+    if object not in (a.dtype, b.dtype) or a.dtype != b.dtype:
+        return None
+    if operation is operator.mul:
+        one, other = (a, b) if isinstance(a, Reals) else (b, a)
+        return one.times(other) if isinstance(other, Reals) else one.scaled(other)
+    one, other = (v if isinstance(v, Reals) else of_fractions(v) for v in (a, b))
+    if operation is operator.sub and other is not None:
+        other = other.scaled(np.asarray(Fraction(-1), dtype=object))
+    return None if one is None or other is None else one.plus(other)
 
 
 def mul(a: Array, b: Array) -> Array:
@@ -159,6 +191,8 @@ def round_to(value: Fraction | float, dtype: Any) -> Any:
 
 def to_float(values: Array, dtype: Any) -> Array:
     """Real numbers of any system as an array of a float dtype, each rounded once."""
+    if isinstance(values, Reals) and (found := values.to_float64()) is not None:
+        values = found
     twice = values.dtype == np.float64 and dtype_name(dtype).startswith(("bfloat16", "float8"))
     if twice:
         values = _to_odd_float32(values)
@@ -217,7 +251,35 @@ class Arithmetic:
 
 
 def _real_exact(values: Array) -> Array:
-    return values if values.dtype == object else elementwise(_fraction, values)
+    if values.dtype == object:
+        return values
+    if values.size > (FEW if is_integer(values.dtype) else MOST_FACTORS):
+        found = of_numbers(values)
+        if found is not None:
+            return cast("Array", found)
+    return elementwise(_fraction, values)
+
+
+def _quotient_exact(a: Array, b: Array) -> Array:
+    if isinstance(a, Reals) and not isinstance(b, Reals) and b.dtype == object:
+        inverse = np.asarray(np.frompyfunc(_inverse, 1, 1)(b), dtype=object)
+        found = a.scaled(inverse)
+        if found is not None:
+            return cast("Array", found)
+    return elementwise(_divide_exact, a, b)
+
+
+def _inverse(value: Any) -> Any:
+    """1 / value, or NaN where that is no rational number."""
+    return 1 / value if isinstance(value, Fraction) and value else math.nan
+
+
+def _nearest_exact(values: Array) -> Array:
+    if isinstance(values, Reals):
+        found = values.rounded("half_to_even", lambda v: elementwise(_round_exact, v))
+        if found is not None:
+            return cast("Array", found)
+    return elementwise(_round_exact, values)
 
 
 def _float_arithmetic(dtype: type[np.floating[Any]]) -> Arithmetic:
@@ -236,8 +298,8 @@ def _float_arithmetic(dtype: type[np.floating[Any]]) -> Arithmetic:
 EXACT = Arithmetic(
     "exact",
     _real_exact,
-    lambda a, b: elementwise(_divide_exact, a, b),
-    lambda a: elementwise(_round_exact, a),
+    _quotient_exact,
+    _nearest_exact,
 )
 FLOAT64 = _float_arithmetic(np.float64)
 FLOAT32 = _float_arithmetic(np.float32)
@@ -252,6 +314,8 @@ def to_integers(rounded: Array) -> Array:
     low, high = _WIDEST
     if rounded.dtype == object:
         return elementwise(_within, rounded).astype(np.int64)
+    if is_integer(rounded.dtype):
+        return np.asarray(np.clip(rounded.astype(np.int64), low, high))
     with np.errstate(invalid="ignore"):
         clipped = np.where(np.isnan(rounded), low, np.clip(rounded.astype(np.float64), low, high))
     return np.asarray(clipped).astype(np.int64)
@@ -287,6 +351,11 @@ def fma(a: Array, b: Array, c: Array) -> Array:
         return np.asarray(np.where(inexact, odd, total)).astype(np.float32)
 
 
+def moved(values: Array, function: Callable[[Array], Array]) -> Array:
+    """What a function that only moves entries, or puts 0 between them, makes of reals of any system."""
+    return cast("Array", values.moved(function)) if isinstance(values, Reals) else function(values)
+
+
 def contract_exact(lhs: Array, rhs: Array) -> Array:
     """lhs (…, M, K) · rhs (…, K, N) over object arrays of the exact system.
 
@@ -297,6 +366,12 @@ def contract_exact(lhs: Array, rhs: Array) -> Array:
         batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
         zeros = np.zeros((*batch, lhs.shape[-2], rhs.shape[-1]), np.int64)
         return elementwise(_fraction, zeros)
+    if isinstance(lhs, Reals) and isinstance(rhs, Reals):
+        found = contracted(lhs, rhs)
+        if found is not None:
+            return cast("Array", found)
+        lhs, rhs = lhs.fractions, rhs.fractions
+    refuse_products(lhs.size * rhs.shape[-1], MOST_EXACT_PRODUCTS)
     if not all(isinstance(v, Fraction) for array in (lhs, rhs) for v in array.reshape(-1)):
         with np.errstate(all="ignore"):
             return elementwise(_fraction, np.asarray(np.matmul(lhs, rhs), dtype=object))

@@ -9,6 +9,7 @@ from qlab.arithmetic import round_to, to_float
 from qlab.graph import Graph, Node
 from qlab.notation import integer, show
 from qlab.qtypes import Array, dtype_name, is_float
+from qlab.reals import Reals
 from qlab.trace import ElementStep, Index, Taps, Trace
 
 INT32 = 2**31
@@ -70,7 +71,9 @@ def _differs(expected: Array, actual: Array) -> Array:
     real = any(a.dtype == object or is_float(a.dtype) for a in (expected, actual))
     if not real:
         return np.asarray(expected != actual)
-    e, a = to_float(expected, np.float64), to_float(actual, np.float64)
+    e, a = (
+        v.nearly() if isinstance(v, Reals) else to_float(v, np.float64) for v in (expected, actual)
+    )
     finite = np.isfinite(e) & np.isfinite(a)
     with np.errstate(invalid="ignore"):
         # Float32 rounding of sums stays far below 2^-14 of the largest value; another meaning does not.

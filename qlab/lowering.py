@@ -203,26 +203,22 @@ def patches(x: Array, fill: Array, geometry: Window, *, channel_major: bool) -> 
         into.append(slice(begin, begin + count))
         out_of.append(slice(0, count))
     padded[tuple(into)] = x[tuple(out_of)]
-    columns = []
-    for position in np.ndindex(*geometry.kernel):
-        part = padded[
-            (
-                slice(None),
-                slice(None),
-                *(
-                    slice(p * d, p * d + (o - 1) * s + 1, s)
-                    for p, d, o, s in zip(
-                        position, geometry.dilations, geometry.output, geometry.strides, strict=True
-                    )
-                ),
+    split = (n, geometry.group, channels // geometry.group, math.prod(geometry.output))
+    taps: tuple[Any, ...] = (slice(None),) * (
+        3 if channel_major else 2
+    )  # what stands before the taps in memory
+    columns = np.empty((*split[: len(taps)], geometry.taps, *split[len(taps) :]), x.dtype)
+    for tap, position in enumerate(np.ndindex(*geometry.kernel)):
+        at: tuple[Any, ...] = tuple(
+            slice(p * d, p * d + (o - 1) * s + 1, s)
+            for p, d, o, s in zip(
+                position, geometry.dilations, geometry.output, geometry.strides, strict=True
             )
-        ]
-        entries = math.prod(geometry.output)
-        columns.append(part.reshape(n, geometry.group, channels // geometry.group, entries))
-    # (taps, N, group, C/group, positions) → (N, group, positions, …)
-    order = (1, 2, 4, 3, 0) if channel_major else (1, 2, 4, 0, 3)
-    moved = np.stack(columns).transpose(order)
-    return moved.reshape(*moved.shape[:3], geometry.taps * (channels // geometry.group))
+        )
+        columns[(*taps, tap)] = padded[(slice(None), slice(None), *at)].reshape(split)
+    # Positions are last in memory, where x has them: a matrix product takes the transposed view as it is.
+    flat = columns.reshape(*split[:2], geometry.taps * split[2], split[3])
+    return np.asarray(flat.swapaxes(-1, -2))
 
 
 def filters(w: Array, geometry: Window, *, channel_major: bool) -> Array:

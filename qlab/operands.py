@@ -7,14 +7,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from qlab.arithmetic import LARGEST, LARGEST_EXACT, refuse_large
-from qlab.errors import TraceError
+from qlab.arithmetic import (
+    LARGEST,
+    LARGEST_EXACT,
+    MOST_EXACT_PRODUCTS,
+    MOST_PRODUCTS,
+    moved,
+    refuse_large,
+    refuse_products,
+)
 from qlab.lowering import Window, patches
 from qlab.qtypes import Array
+from qlab.reals import Reals
 from qlab.trace import Index
-
-MOST_PRODUCTS = 1_000_000_000  # of codes: about 2 s
-MOST_EXACT_PRODUCTS = 20_000_000  # of rational numbers: about 2 s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +114,7 @@ class Contraction:
     """Sums of products: lhs (…, rows, K) · rhs (…, K, columns), arranged into a tensor.
 
     Attributes:
-        lhs, rhs: raw codes (int64), or reals of the scheme.
+        lhs, rhs: raw codes (int64; lhs may be int16), or reals of the scheme.
         lhs_zero_point: int64, broadcasts to (…, rows, 1); rhs_zero_point to (…, 1, columns).
         arrange: (…, rows, columns) → the tensor's shape; moves entries, changes none.
         axes, positions: names of a tap's coordinates, and those of each of the K taps.
@@ -134,13 +139,11 @@ class Contraction:
     def __post_init__(self) -> None:
         """Raises TraceError where there is more to multiply than is traced."""
         shape, k = self.result_shape, self.lhs.shape[-1]
-        exact = object in (self.lhs.dtype, self.rhs.dtype)
-        refuse_large(shape, LARGEST_EXACT if exact else LARGEST)
-        limit = MOST_EXACT_PRODUCTS if exact else MOST_PRODUCTS
-        if math.prod(shape) * k > limit:
-            raise TraceError(
-                f"{math.prod(shape) * k:,} products are to be added; at most {limit:,} are traced"
-            )
+        fractions = any(
+            v.dtype == object and not isinstance(v, Reals) for v in (self.lhs, self.rhs)
+        )
+        refuse_large(shape, LARGEST_EXACT if fractions else LARGEST)
+        refuse_products(math.prod(shape) * k, MOST_EXACT_PRODUCTS if fractions else MOST_PRODUCTS)
 
     @property
     def result_shape(self) -> Index:
@@ -161,10 +164,12 @@ class Contraction:
         k, rows, columns = self.lhs.shape[-1], self.lhs.shape[-2], self.rhs.shape[-1]
 
         def at(value: Array, tail: Index, entry: tuple[int | slice, ...]) -> Array:
-            return np.asarray(np.broadcast_to(value, (*shape, *tail))[(*batch, *entry)])
+            taken = moved(value, lambda v: np.broadcast_to(v, (*shape, *tail))[(*batch, *entry)])
+            return np.asarray(taken)
 
+        lhs = at(self.lhs, (rows, k), (row, slice(None)))
         return (
-            at(self.lhs, (rows, k), (row, slice(None))),
+            lhs.astype(np.int64) if lhs.dtype == np.int16 else lhs,
             at(self.rhs, (k, columns), (slice(None), column)),
             np.broadcast_to(at(self.lhs_zero_point, (rows, 1), (row, slice(None))), (k,)),
             np.broadcast_to(at(self.rhs_zero_point, (1, columns), (slice(None), column)), (k,)),

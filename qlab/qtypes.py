@@ -3,6 +3,7 @@
 int2 to uint4, bfloat16 and the float8 types come from ml_dtypes, as in the onnx package.
 """
 
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -40,6 +41,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 ALIASES = {"float": "float32", "double": "float64", "half": "float16"}
 
 
+@functools.cache  # asked for at every step
 def dtype_name(dtype: Any) -> str:
     """ONNX's lower-case name of a numpy dtype: ``int8``, ``uint4``, ``bfloat16`` …"""
     return str(np.dtype(dtype).name)
@@ -60,6 +62,7 @@ def is_float8(dtype: Any) -> bool:
     return dtype_name(dtype).startswith("float8")
 
 
+@functools.cache
 def bounds(dtype: Any) -> tuple[int, int]:
     """Smallest and largest code of an integer type: (-8, 7) for int4."""
     info = ml_dtypes.iinfo(np.dtype(dtype))  # type: ignore[no-untyped-call]

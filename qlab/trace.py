@@ -14,6 +14,7 @@ from qlab.arithmetic import refuse_long, to_float
 from qlab.errors import TraceError
 from qlab.graph import Graph, Node
 from qlab.qtypes import DTYPES, Array, dtype_name, is_float, is_float8
+from qlab.reals import Reals
 
 if TYPE_CHECKING:
     from qlab.schemes import Scheme
@@ -165,6 +166,8 @@ def broadcasts(shape: Index, to: Index) -> bool:
 
 def pick(value: Array, shape: Index, index: Index) -> Number:
     """The entry of ``value``, which broadcasts to ``shape``, at ``index``."""
+    if isinstance(value, Reals):
+        return value.at(index, shape)
     number: Number = np.broadcast_to(value, shape)[index]
     return number
 

@@ -3,10 +3,12 @@
 Source: onnxruntime 1.32.0, core/mlas/lib/qgemm.cpp and qgemm_kernel_*.cpp.
 """
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qlab.integers import matmul
 from qlab.kernels.numbers import wrap32
 from qlab.ops import Steps
 from qlab.qtypes import Array
@@ -16,30 +18,28 @@ from qlab.trace import Index, Step, Taps
 if TYPE_CHECKING:
     from qlab.schemes.ort_cpu import OrtCpu
 
+LOWEST, HIGHEST = -32768, 32767  # of int16
+
 
 def accumulate(scheme: "OrtCpu", contraction: Contraction) -> Steps:
     """Raw sum of products, then the zero points' part, in int32."""
     c = contraction
     a, b = c.names
     saturates = scheme.saturates(c)
+    raw = matmul(c.lhs, c.rhs)
     if saturates:
-        raw = np.zeros(c.result_shape, np.int64)
-        for k in range(0, c.lhs.shape[-1], 2):
-            raw = raw + _pair(c.lhs[..., :, k : k + 2, None], c.rhs[..., None, k : k + 2, :])
+        raw = np.asarray(raw - lost_in_pairs(c.lhs, c.rhs))
         formula = f"Σ over pairs of saturate_int16({a}·{b} + {a}·{b})"
     else:
-        raw = np.matmul(c.lhs, c.rhs)
         formula = f"Σ {a} · {b}"
     arranged = c.arrange(raw)
     note = "pairs of uint8 × int8 products saturate in 16 bits" if saturates else ""
     yield Step("raw_sum", formula, arranged, note=note, taps=lambda index: _taps(scheme, c, index))
-    rows, columns = c.lhs.sum(-1)[..., :, None], c.rhs.sum(-2)[..., None, :]
-    k = c.lhs.shape[-1]
-    correction = (
-        k * c.lhs_zero_point * c.rhs_zero_point
-        - c.rhs_zero_point * rows
-        - c.lhs_zero_point * columns
-    )
+    k, columns = c.lhs.shape[-1], c.rhs.sum(-2)[..., None, :]
+    correction = k * c.lhs_zero_point * c.rhs_zero_point - c.lhs_zero_point * columns
+    if c.rhs_zero_point.any():
+        rows = c.lhs.sum(-1, dtype=np.int64)[..., :, None]
+        correction = correction - c.rhs_zero_point * rows
     correction = c.arrange(np.broadcast_to(correction, c.result_shape))
     zero_points = f"K·{a}_zero_point·{b}_zero_point"
     yield Step(
@@ -79,6 +79,43 @@ def _taps(scheme: "OrtCpu", c: Contraction, index: Index) -> Taps:
     )
 
 
+def lost_in_pairs(lhs: Array, rhs: Array) -> Array:
+    """What the saturation of each pair of products takes from a sum, added up over all pairs.
+
+    Args:
+        lhs: (…, rows, K). rhs: (…, K, columns): codes of 8 bits.
+
+    Returns:
+        int64, (…, rows, columns). A pair is computed only for the columns in which it can saturate at all.
+    """
+    batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
+    lhs = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
+    rhs = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:]))
+    # A pair loses less than 2^15, so up to 2^17 products the sum of what is lost fits int32.
+    dtype = np.int32 if lhs.shape[-1] < 2**17 else np.int64
+    lost = np.zeros((*batch, rhs.shape[-1], lhs.shape[-2]), dtype)
+    for at in np.ndindex(*batch):
+        a, b = lhs[at].T.astype(np.float32), rhs[at].astype(np.float32)
+        low, high = a.min(-1, initial=0)[:, None], a.max(-1, initial=0)[:, None]
+        least, most = np.minimum(low * b, high * b), np.maximum(low * b, high * b)
+        one = np.ones((1, a.shape[1]), np.float32)
+        for k in range(0, len(a), 2):
+            pair = np.concatenate([a[k : k + 2], one])
+            for reach, limit, excess in (
+                (most, HIGHEST, functools.partial(np.maximum, 0)),
+                (least, LOWEST, functools.partial(np.minimum, 0)),
+            ):
+                reached = reach[k : k + 2].sum(0)
+                columns = np.flatnonzero(reached > limit if limit > 0 else reached < limit)
+                if len(columns):
+                    # The sum less the limit, as one product: whole numbers below 2^24, so float32 has no error.
+                    weights = np.concatenate(
+                        [b[k : k + 2, columns], np.full((1, len(columns)), -limit, np.float32)]
+                    )
+                    lost[at][columns] += excess(weights.T @ pair).astype(dtype)
+    return np.asarray(lost.swapaxes(-1, -2).astype(np.int64))
+
+
 def _pair(a: Array, b: Array, axis: int = -2) -> Array:
     """VPMADDUBSW: the sum of two adjacent products, saturated to int16. An odd K ends in a pair with 0."""
-    return np.asarray(np.clip((a * b).sum(axis), -32768, 32767))
+    return np.asarray(np.clip((a * b).sum(axis), LOWEST, HIGHEST))

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from qlab.arithmetic import moved
 from qlab.errors import TraceError
 from qlab.lowering import Window, filters, patches, tap_positions, to_channels_first, window
 from qlab.ops import Call
@@ -47,13 +48,16 @@ def convolution(
         first = to_channels_first(result, geometry)
         return np.moveaxis(first, 1, -1) if channels_last else first
 
+    def padding(values: Array) -> Array:
+        return x_zero_point if values.dtype == object else x_zero_point.astype(values.dtype)
+
     group = geometry.group
     zero_points = of_channels("w_zero_point", w_zero_point, m)
     if zero_points.ndim:
         zero_points = zero_points.reshape(1, group, 1, m // group)
     contraction = Contraction(
-        patches(x, x_zero_point, geometry, channel_major=channel_major),
-        filters(w, geometry, channel_major=channel_major),
+        moved(_narrow(x), lambda v: patches(v, padding(v), geometry, channel_major=channel_major)),
+        moved(w, lambda v: filters(v, geometry, channel_major=channel_major)),
         x_zero_point,
         zero_points,
         arrange,
@@ -67,6 +71,12 @@ def convolution(
         ),
     )
     return Convolution(contraction, geometry, w.shape[1] == 1 and m == group)
+
+
+def _narrow(x: Array) -> Array:
+    """Codes of 8 bits as int16: patches hold each as often as the kernel has positions."""
+    small = x.dtype == np.int64 and x.size and int(x.min()) > -256 and int(x.max()) < 256
+    return x.astype(np.int16) if small else x
 
 
 def _rows_are_patches(x: Index, w: Index, geometry: Window) -> bool:

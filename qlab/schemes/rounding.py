@@ -12,6 +12,7 @@ import numpy as np
 
 from qlab.arithmetic import elementwise
 from qlab.qtypes import Array
+from qlab.reals import Reals
 
 ROUNDINGS = {
     "half_to_even": "half to even",
@@ -24,6 +25,10 @@ ROUNDINGS = {
 
 def round_real(values: Array, rounding: str) -> Array:
     """Values rounded to integers; floats stay floats, fractions become Python integers; NaN and infinities stay."""
+    if isinstance(values, Reals):
+        found = values.rounded(rounding, lambda v: elementwise(_OF_FRACTIONS[rounding], v))
+        if found is not None:
+            return found
     if values.dtype == object:
         return elementwise(_OF_FRACTIONS[rounding], values)
     with np.errstate(all="ignore"):

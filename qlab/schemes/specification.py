@@ -16,6 +16,7 @@ from qlab.arithmetic import (
     add,
     contract_exact,
     elementwise,
+    moved,
     mul,
     sub,
     to_float8,
@@ -219,7 +220,7 @@ class Specification:
             total = np.zeros(c.result_shape, c.lhs.dtype)
             for k in range(c.lhs.shape[-1]):
                 total = total + c.lhs[..., :, k, None] * c.rhs[..., k, None, :]
-        value = c.arrange(total)
+        value = moved(total, c.arrange)
         formula = f"Σ {c.names[0]} · {c.names[1]}"
         yield Step("accumulator", formula, value, taps=lambda index: real_taps(c, index))
         if affine is None:
@@ -393,6 +394,6 @@ def _require_codes(target: Target) -> None:
 
 
 def _nan_note(values: Array) -> str:
-    if any(v != v for v in values.reshape(-1)):
+    if not is_integer(values.dtype) and (values != values).any():
         return "NaN has no code and the specification names none; the lowest code is taken"
     return ""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from qlab.arithmetic import elementwise
+from qlab.integers import centered_matmul
 from qlab.operands import Contraction
 from qlab.ops import Steps
 from qlab.trace import Index, Step, Taps
@@ -11,7 +12,7 @@ from qlab.trace import Index, Step, Taps
 def sum_of_products(contraction: Contraction) -> Steps:
     """Σ (a - a_zero_point)·(b - b_zero_point) over the integers: a step, and its value."""
     c = contraction
-    total = c.arrange(np.matmul(c.lhs - c.lhs_zero_point, c.rhs - c.rhs_zero_point))
+    total = c.arrange(centered_matmul(c.lhs, c.rhs, c.lhs_zero_point, c.rhs_zero_point))
     a, b = c.names
     formula = f"Σ ({a} - {a}_zero_point) · ({b} - {b}_zero_point)"
     yield Step("accumulator", formula, total, taps=lambda index: _integer_taps(c, index))
