@@ -22,6 +22,7 @@ from qlab.verbs import (
     record,
     runtimes,
     shrink,
+    sweep,
     versions,
 )
 
@@ -95,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(
         dest="verb",
         required=True,
-        metavar="run | trace | export | identify | shrink | c | versions | compare | runtimes | record | fidelity | bench | gallery",
+        metavar="run | trace | export | identify | sweep | shrink | c | versions | compare | runtimes | record | fidelity | bench | gallery",
     )
 
     run = _verb(verbs, "run", _run, "run a case through ONNX Runtime and every scheme, and compare")
@@ -138,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     record.add_to(verbs)
     fidelity.add_to(verbs)
     identify.add_to(verbs)
+    sweep.add_to(verbs)
     shrink.add_to(verbs)
     c.add_to(verbs)
     bench.add_to(verbs)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qlab.errors import CaseError
-from qlab.verbs import CASE
+from qlab.verbs import CASE, SIDES
 
 if TYPE_CHECKING:
     from qlab.shrink import Shrunk
@@ -17,7 +17,6 @@ STATUS = """exit status:
   0  the smallest case found, with the same difference
   1  nothing differs, or a side has no result (one line says which)
   2  the case or the arguments are wrong (one line says what)"""
-SIDES = "exact, any other scheme, ort, ort:DISABLE_ALL, ort:1.27.0:ALL:avx2 or onnx_reference"
 
 
 def add_to(verbs: Any) -> None:
