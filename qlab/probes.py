@@ -62,7 +62,7 @@ def of_shape(case: Case, seed: int = 0) -> Iterator[Case]:
     """Cases of the same graph whose inputs have the given shapes."""
     rng = np.random.default_rng(seed)
     for number in range(RANDOM):
-        inputs = {name: _random(case, name, rng, number) for name in case.graph.inputs}
+        inputs = {name: drawn(case, name, rng, number) for name in case.graph.inputs}
         yield dataclasses.replace(case, inputs=inputs, expected={})
 
 
@@ -79,14 +79,15 @@ def other_parameters(case: Case, seed: int = 0) -> Iterator[Case]:
     rng = np.random.default_rng(seed)
     given = case.graph.constants
     for number in range(SETS):
-        constants = {n: _parameter(n, v, rng, exact=number % 2 == 0) for n, v in given.items()}
+        constants = {n: varied(n, v, rng, exact=number % 2 == 0) for n, v in given.items()}
         graph = dataclasses.replace(case.graph, constants=constants)
         changed = dataclasses.replace(case, graph=graph, expected={})
         probe = next(probes(changed, seed + number))
         yield thinned(probe, number)
 
 
-def _parameter(name: str, value: Array, rng: np.random.Generator, *, exact: bool) -> Array:
+def varied(name: str, value: Array, rng: np.random.Generator, *, exact: bool) -> Array:
+    """Another scale (a power of two, or near a simple fraction) or zero point (near the middle); any other as it is."""
     if value.dtype == np.float32 and name.lower().endswith("scale"):
         of_result = name[:1] in "CYy"  # the largest, so that many results lie between two codes
         if exact:
@@ -121,8 +122,8 @@ def thinned(case: Case, seed: int = 0) -> Case:
 
 
 def resting(case: Case, name: str) -> Array:
-    """An input's value that stands for nothing: its zero point, where a node names one, else 0. Shape ()."""
-    value = case.inputs[name]
+    """The value of an input or constant that stands for nothing: its zero point, where a node names one, else 0. Shape ()."""
+    value = _held(case, name)
     for node in case.graph.nodes:
         if name in node.inputs:
             after = node.inputs[node.inputs.index(name) + 1 :]
@@ -133,6 +134,12 @@ def resting(case: Case, name: str) -> Array:
 
 
 _ZERO_POINTS = ("zero_point", "_zp")
+
+
+def _held(case: Case, name: str) -> Array:
+    value = case.tensor(name)
+    assert value is not None, name
+    return value
 
 
 def _grid(case: Case, values: list[Array]) -> Case:
@@ -181,21 +188,21 @@ def _reals(case: Case, dtype: str, rng: np.random.Generator, size: int) -> Array
     return np.asarray(np.where(rng.random(size) < 0.5, values, beside))
 
 
-def _random(case: Case, name: str, rng: np.random.Generator, number: int) -> Array:
-    """Any codes; a third of the probes at the ends of the range, a third near the zero point."""
-    value = case.inputs[name]
+def drawn(case: Case, name: str, rng: np.random.Generator, number: int) -> Array:
+    """Values of an input or constant: any codes; a third of the probes at the ends of the range, a third near the zero point."""
+    value = _held(case, name)
     if value.dtype == np.bool_:
         return rng.random(value.shape) < 0.5
     if not is_integer(value.dtype):
         return _reals(case, dtype_name(value.dtype), rng, value.size).reshape(value.shape)
     low, high = bounds(value.dtype)
-    drawn = _integers(rng, low, high, value.shape)
+    codes = _integers(rng, low, high, value.shape)
     if number % 3 == 1:
-        drawn = np.where(rng.random(value.shape) < 0.5, low, high).astype(drawn.dtype)
+        codes = np.where(rng.random(value.shape) < 0.5, low, high).astype(codes.dtype)
     if number % 3 == 2:
-        drawn = np.clip(
+        codes = np.clip(
             min(int(resting(case, name)), 2**62) + rng.integers(-3, 4, value.shape),
             low,
             min(high, 2**63 - 1),
         )
-    return drawn.astype(value.dtype)
+    return codes.astype(value.dtype)

@@ -164,7 +164,7 @@ def _simplest(
     """The same differences with less input: those elements of an elementwise case, else entries at rest."""
     wanted = len(_answers(case, tensor, indexes, arithmetics))
     if elementwise(case.graph):
-        alone = _alone(case, indexes)
+        alone = alone_of(case, indexes)
         places = tuple((k,) for k in range(len(indexes)))
         # One element can take another path through a kernel than many: so it is computed again.
         if len(_answers(alone, tensor, places, arithmetics)) >= wanted:
@@ -190,8 +190,8 @@ def _simplest(
     return case, indexes
 
 
-def _alone(case: Case, indexes: tuple[Index, ...]) -> Case:
-    """Only these elements of an elementwise case, one after the other."""
+def alone_of(case: Case, indexes: tuple[Index, ...]) -> Case:
+    """Only these elements of an elementwise case, one after the other: inputs of shape (n,)."""
     inputs = {}
     for name, value in case.inputs.items():
         taken = []

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qlab.axes import SUMMED, Axis, axes_of, cut, schema_names, shapes_of, with_tensors
+from qlab.axes import SUMMED, Axis, axes_of, cut, shapes_of, with_tensors
 from qlab.case import Case
 from qlab.notation import show
 from qlab.probes import elementwise
-from qlab.qtypes import is_float
 from qlab.reductions import Search
 from qlab.reductions.minimal import minimal
-from qlab.reductions.tensors import held
+from qlab.reductions.tensors import held, result_scale
 from qlab.reductions.windows import one_window
 
 RESULT_FACTORS = (1.0, 0.25, 0.0625, 0.015625, 4.0, 16.0)
@@ -73,7 +72,7 @@ def _a_pair(search: Search, axis: Axis) -> None:
 
     Fewer products give another sum: what differs is then cut off at the ends, or lies within one step.
     """
-    case, name = search.case, _result_scale(search.case)
+    case, name = search.case, result_scale(search.case)
     if not name:
         return
     value = held(case, name)
@@ -85,17 +84,6 @@ def _a_pair(search: Search, axis: Axis) -> None:
                 words = f"2 of {axis.size} {axis.label} kept"
                 search.record(f"{words}, {name} times {show(factor)}" if factor != 1 else words)
                 return
-
-
-def _result_scale(case: Case) -> str:
-    """The constant scale of the last quantized result; "" where there is none."""
-    for node in reversed(case.graph.nodes):
-        of = schema_names(node)
-        for name in ("y_scale", "c_scale"):
-            found = of.get(name, "")
-            if found in case.graph.constants and is_float(held(case, found).dtype):
-                return found
-    return ""
 
 
 def _no_axes(search: Search) -> None:

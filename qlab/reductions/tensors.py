@@ -78,3 +78,14 @@ def changes(before: Array, after: Array) -> str:
     words = [f"{show(other[k])} instead of {show(one[k])}" for k in changed[:3]]
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     return ", ".join(words) + more
+
+
+def result_scale(case: Case) -> str:
+    """The constant scale of the last quantized result; "" where there is none."""
+    for node in reversed(case.graph.nodes):
+        of = schema_names(node)
+        for name in ("y_scale", "c_scale"):
+            found = of.get(name, "")
+            if found in case.graph.constants and is_float(held(case, found).dtype):
+                return found
+    return ""
